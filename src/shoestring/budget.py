@@ -1,0 +1,189 @@
+"""What a study may spend, and the arithmetic of spending it.
+
+Four units, any mix of them; the first one exhausted ends the study:
+
+* ``steps``: units of training, over all trials;
+* ``evaluations``: trials started, replicates included;
+* ``seconds``: time during which at least one trial was running;
+* ``cost``: what the readings say they cost (:class:`~shoestring.Reading`, ``cost=``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shoestring.errors import BudgetError
+
+UNITS = ("steps", "evaluations", "seconds", "cost")
+
+_WORDS: dict[str, tuple[str, float]] = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), ("seconds", 1.0)),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), ("seconds", 60.0)),
+    **dict.fromkeys(("h", "hour", "hours"), ("seconds", 3600.0)),
+    **dict.fromkeys(("d", "day", "days"), ("seconds", 86400.0)),
+    **dict.fromkeys(("step", "steps", "epoch", "epochs"), ("steps", 1.0)),
+    **dict.fromkeys(("evaluation", "evaluations", "trial", "trials"), ("evaluations", 1.0)),
+    "cost": ("cost", 1.0),
+}
+
+_PART = re.compile(r"\s*([0-9.eE+]+)\s*([A-Za-z]+)\s*")
+
+
+@dataclass(frozen=True, init=False)
+class Budget:
+    """The total allowance of a study.
+
+    >>> from shoestring import Budget
+    >>> Budget("500 steps")
+    Budget(steps=500)
+    >>> Budget("2h") == Budget(seconds=7200)
+    True
+    >>> Budget("1h 30m, 400 steps")
+    Budget(steps=400, seconds=5400.0)
+    """
+
+    steps: int | None
+    evaluations: int | None
+    seconds: float | None
+    cost: float | None
+
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        steps: int | None = None,
+        evaluations: int | None = None,
+        seconds: float | None = None,
+        cost: float | None = None,
+    ) -> None:
+        given: dict[str, Any] = {
+            "steps": steps,
+            "evaluations": evaluations,
+            "seconds": seconds,
+            "cost": cost,
+        }
+        if text is not None:
+            for unit, amount in _parse(text).items():
+                if given[unit] is not None:
+                    raise BudgetError(f"the budget gives {unit} twice: {text!r} and {unit}={given[unit]!r}")
+                given[unit] = amount
+        if all(amount is None for amount in given.values()):
+            raise BudgetError(
+                "the budget is empty: give at least one of steps=, evaluations=, seconds=, cost=, "
+                'or a text such as Budget("500 steps") or Budget("2h")'
+            )
+        for unit, amount in given.items():
+            object.__setattr__(self, unit, None if amount is None else _amount(unit, amount))
+
+    def __repr__(self) -> str:
+        parts = [f"{unit}={amount!r}" for unit, amount in self.limits().items()]
+        return f"Budget({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        return ", ".join(f"{amount:g} {unit}" for unit, amount in self.limits().items())
+
+    def limits(self) -> dict[str, float]:
+        """The units that are limited, with their limits."""
+        return {unit: getattr(self, unit) for unit in UNITS if getattr(self, unit) is not None}
+
+
+def as_budget(given: object) -> Budget:
+    """A budget from a budget, its text, or a mapping of unit to amount."""
+    if isinstance(given, Budget):
+        return given
+    if isinstance(given, str):
+        return Budget(given)
+    if isinstance(given, Mapping):
+        unknown = set(given) - set(UNITS)
+        if unknown:
+            raise BudgetError(f"unknown units {sorted(unknown)}; a budget has {', '.join(UNITS)}")
+        return Budget(**given)
+    raise BudgetError(
+        f"a budget was expected, {given!r} was given; "
+        "write Budget(steps=300), Budget(evaluations=50), Budget(seconds=3600), Budget(cost=5) or a mix"
+    )
+
+
+def _parse(text: str) -> dict[str, float]:
+    amounts: dict[str, float] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        if _PART.sub("", part):
+            raise BudgetError(_unreadable(text))
+        for number, word in _PART.findall(part):
+            unit, factor = _WORDS.get(word.lower(), ("", 0.0))
+            try:
+                amount = float(number) * factor
+            except ValueError:
+                raise BudgetError(_unreadable(text)) from None
+            if not unit:
+                raise BudgetError(_unreadable(text))
+            amounts[unit] = amounts.get(unit, 0.0) + amount
+    if not amounts:
+        raise BudgetError(_unreadable(text))
+    return amounts
+
+
+def _unreadable(text: str) -> str:
+    return (
+        f"the budget {text!r} cannot be read: write a number and a unit, such as '500 steps', "
+        "'50 evaluations', '90s', '30m', '2h', '1h 30m', '12.5 cost', or several with commas"
+    )
+
+
+def _amount(unit: str, amount: object) -> float | int:
+    try:
+        number = float(amount)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(amount, (bool, str)) or not math.isfinite(number) or number <= 0:
+        raise BudgetError(f"{unit}={amount!r} is no budget: a positive, finite number is needed")
+    if unit in ("steps", "evaluations"):
+        if number != int(number):
+            raise BudgetError(f"{unit}={amount!r} is no budget: a whole number is needed")
+        return int(number)
+    return number
+
+
+@dataclass
+class Ledger:
+    """What was spent and what is promised to running trials, in every unit.
+
+    ``reserved`` is the part of ``cost`` set aside for running trials; readings take from it first.
+    """
+
+    budget: Budget
+    steps: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    committed_steps: int = 0
+    reserved: float = 0.0
+
+    def spent(self) -> dict[str, float]:
+        """Spent so far, in all four units."""
+        return {unit: getattr(self, unit) for unit in UNITS}
+
+    def free(self, unit: str) -> float:
+        """What is neither spent nor committed; infinite where there is no limit."""
+        limit = getattr(self.budget, unit)
+        if limit is None:
+            return math.inf
+        committed = {"steps": self.committed_steps, "cost": self.reserved}.get(unit, 0)
+        return float(limit - getattr(self, unit) - committed)
+
+    def exhausted(self) -> str | None:
+        """The first unit with nothing left to promise, if there is one."""
+        return next((unit for unit in self.budget.limits() if self.free(unit) <= _slack(unit)), None)
+
+    def broken(self) -> str | None:
+        """The first unit in which spent and committed exceed the budget, if there is one."""
+        return next((unit for unit in self.budget.limits() if self.free(unit) < -_slack(unit)), None)
+
+
+def _slack(unit: str) -> float:
+    """Room for rounding in the sums of real numbers; a time stamp itself is exact to about 1e-7 s."""
+    return {"seconds": 1e-6, "cost": 1e-9}.get(unit, 0.0)

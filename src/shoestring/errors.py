@@ -1,0 +1,70 @@
+"""What can go wrong, said so that a person can act on it.
+
+::
+
+    ShoestringError
+    ├── SpaceError         the search space is empty or malformed
+    ├── BudgetError        the budget is malformed, or too small to buy anything
+    ├── MethodError        an unknown method, or one that lacks something it needs
+    ├── ObjectiveError     the objective cannot be run as it was given
+    ├── ReadingError       a reading that cannot be taken
+    ├── StudyMismatch      a stored study differs from the one described
+    ├── StudyNotFound      there is no such study in the storage
+    ├── EverythingFailed   no trial ever gave a usable reading
+    └── StorageError       the storage cannot be used
+        ├── Conflict       another process appended first (handled inside)
+        ├── CorruptLog     the log says something that cannot have happened
+        └── NewerLog       the log was written by a newer shoestring
+"""
+
+
+class ShoestringError(Exception):
+    """The base of every error that shoestring raises on purpose."""
+
+
+class SpaceError(ShoestringError, ValueError):
+    """The search space is empty or malformed."""
+
+
+class BudgetError(ShoestringError, ValueError):
+    """The budget is malformed, or too small to buy anything."""
+
+
+class MethodError(ShoestringError, ValueError):
+    """The method is unknown, or lacks something it needs."""
+
+
+class ObjectiveError(ShoestringError, TypeError):
+    """The objective cannot be run as it was given."""
+
+
+class ReadingError(ShoestringError, ValueError):
+    """A reading cannot be taken as it was given."""
+
+
+class StudyMismatch(ShoestringError, ValueError):
+    """A stored study differs from the one described."""
+
+
+class StudyNotFound(ShoestringError, LookupError):
+    """There is no such study in the storage."""
+
+
+class EverythingFailed(ShoestringError, RuntimeError):
+    """No trial ever gave a usable reading; the message shows the first failure."""
+
+
+class StorageError(ShoestringError):
+    """The storage cannot be used."""
+
+
+class Conflict(StorageError):
+    """Another process appended at the expected position first."""
+
+
+class CorruptLog(StorageError):
+    """The log says something that cannot have happened."""
+
+
+class NewerLog(StorageError):
+    """The log was written by a newer version of shoestring."""

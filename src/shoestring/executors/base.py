@@ -1,0 +1,178 @@
+"""What an executor is handed, what it gives back, and how one trial is advanced step by step.
+
+An executor opens a :class:`Session` for one run. The driver submits a :class:`Job` for each grant
+and collects a :class:`Report` for each step. A report handed out is in the log when ``collect`` is
+called again, so nothing may be thrown away before that.
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from shoestring.errors import ObjectiveError
+from shoestring.executors.checkpoints import TrialFiles
+
+
+@dataclass(frozen=True)
+class Job:
+    """A grant as an executor sees it. ``known`` is the last step whose reading is in the log."""
+
+    trial: int
+    arm: int
+    replicate: int
+    config: Mapping[str, Any]
+    seed: int
+    start: int
+    until: int
+    known: int
+    at: float = 0.0
+    order: int = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a job: a reading at a step, or its end.
+
+    ``how`` is "reading", or how the trial ended: "finished", "failed" or "lost".
+    """
+
+    trial: int
+    step: int
+    how: str
+    reading: object = None
+    message: str = ""
+
+
+class Session(Protocol):
+    """A run in progress. ``renews`` says that its jobs come back to it unchanged after a crash."""
+
+    slots: int
+    renews: bool
+
+    def now(self) -> float: ...
+
+    def resume_from(self, trial: int, step: int) -> int:
+        """The step from which a trial that is at ``step`` can be taken up here."""
+        ...
+
+    def submit(self, job: Job) -> None: ...
+
+    def collect(self, until: float | None) -> list[Report]:
+        """Wait for what comes next; nothing if the session's clock reached ``until`` before."""
+        ...
+
+    def cancel(self, trial: int) -> None:
+        """End a running trial at once."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Executor(Protocol):
+    def open(self, objective: Any, directory: Path) -> Session: ...
+
+
+class Trial:
+    """What an objective is given: a configuration, a seed, and a place for its files.
+
+    ``start`` is the step to continue after: 0 for a fresh trial, more if it is taken up from the
+    files that it left in ``directory``.
+    """
+
+    def __init__(self, job: Job, files: TrialFiles) -> None:
+        self.config = dict(job.config)
+        self.seed = job.seed
+        self.start = job.start
+        self.arm = job.arm
+        self.replicate = job.replicate
+        self._files = files
+
+    @property
+    def directory(self) -> Path:
+        """A folder of the trial's own. What it holds after a step is kept with that step."""
+        return self._files.work()
+
+    def __repr__(self) -> str:
+        return f"Trial(config={self.config!r}, seed={self.seed}, start={self.start})"
+
+
+def check_objective(objective: Any, max_resource: int | None) -> None:
+    """Refuse what cannot be an objective before anything is spent on it."""
+    if inspect.isgenerator(objective):
+        raise ObjectiveError("the objective is a generator that was already called; pass the function itself, without ()")
+    if not callable(objective):
+        raise ObjectiveError(
+            f"the objective is {objective!r}; it must be a function of a trial that returns a number, or yields one a step"
+        )
+    if inspect.isclass(objective):
+        raise ObjectiveError(f"the objective is the class {objective.__name__}; pass a function, or an instance that can be called")
+    steps = inspect.isgeneratorfunction(inspect.unwrap(objective)) or inspect.isgeneratorfunction(
+        getattr(type(objective), "__call__", None)
+    )
+    if steps and max_resource is None:
+        raise ObjectiveError("the objective yields a reading a step: say how many steps a trial can have, max_resource=...")
+    if not steps and inspect.isfunction(objective) and (max_resource or 1) > 1 and not _may_return_iterator(objective):
+        raise ObjectiveError(
+            f"max_resource is {max_resource}, but the objective returns once: "
+            "make it a generator that yields a reading after each step, or leave max_resource out"
+        )
+
+
+def _may_return_iterator(objective: Any) -> bool:
+    """A plain function might hand on another's generator; one annotated with a number does not."""
+    return inspect.signature(objective).return_annotation not in (float, "float", int, "int")
+
+
+class Stepper:
+    """One trial in progress: a generator that is advanced one step at a time."""
+
+    def __init__(self, objective: Any, job: Job, files: TrialFiles) -> None:
+        self._objective = objective
+        self._files = files
+        self._step = job.start
+        self._iterator: Iterator[Any] | None = None
+        self._returned = False
+        self.job = job
+
+    def advance(self) -> Report:
+        """Run to the next step that is not in the log yet."""
+        while True:
+            step = self._step + 1
+            try:
+                outcome = self._next()
+            except StopIteration:
+                return Report(self.job.trial, step, "finished")
+            except (Exception, SystemExit) as error:
+                return Report(self.job.trial, step, "failed", message=told(error))
+            self._step = step
+            if step > self.job.known:
+                self._files.keep(step)
+                return Report(self.job.trial, step, "reading", outcome)
+
+    def _next(self) -> Any:
+        if self._returned:
+            raise StopIteration
+        if self._iterator is None:
+            outcome = self._objective(Trial(self.job, self._files))
+            if not hasattr(outcome, "__next__"):
+                self._returned = True
+                return outcome
+            self._iterator = outcome
+        return next(self._iterator)
+
+    def stop(self) -> None:
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+
+
+def told(error: BaseException) -> str:
+    """An exception in one line, with the place of the user's code that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"

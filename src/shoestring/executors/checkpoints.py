@@ -1,0 +1,75 @@
+"""The files of a trial, kept in step with the log.
+
+An objective writes into ``work`` and then yields; its reading reaches the log a moment later. A
+process killed in between would leave files that are one step ahead of the log. So before a reading
+is handed on, files that changed are copied to ``step-N``, and older copies go only when the reading
+is known to be logged. Taking up a trial means copying the newest ``step-N`` at or before the last
+logged step back into ``work``: exactly the state that the log describes. A trial that kept no files
+starts over.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+_PREFIX = "step-"
+
+
+class TrialFiles:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._print: object = None
+        self._kept: int | None = None
+
+    def work(self) -> Path:
+        path = self._root / "work"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def keep(self, step: int) -> None:
+        """Copy what changed, as the state after this step; the step before is in the log by now."""
+        if not self._root.exists():
+            return
+        fingerprint = _fingerprint(self._root / "work")
+        if fingerprint == self._print or not fingerprint:
+            return
+        partial = self._root / "partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(self._root / "work", partial)
+        target = self._root / f"{_PREFIX}{step}"
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+        for old in self._copies():
+            if old not in (step, self._kept):
+                shutil.rmtree(self._root / f"{_PREFIX}{old}", ignore_errors=True)
+        self._print, self._kept = fingerprint, step
+
+    def newest(self, step: int) -> int:
+        """The last step at or before this one whose files are kept; 0 if there is none."""
+        return max((kept for kept in self._copies() if kept <= step), default=0)
+
+    def restore(self, step: int) -> None:
+        """Make ``work`` what it was after this step; empty for step 0."""
+        if not self._root.exists():
+            return
+        shutil.rmtree(self._root / "work", ignore_errors=True)
+        if step:
+            shutil.copytree(self._root / f"{_PREFIX}{step}", self._root / "work")
+        self._print, self._kept = _fingerprint(self._root / "work"), step or None
+
+    def _copies(self) -> list[int]:
+        names = (path.name.removeprefix(_PREFIX) for path in self._root.glob(f"{_PREFIX}*"))
+        return [int(name) for name in names if name.isdigit()]
+
+
+def files_of(directory: Path, trial: int) -> TrialFiles:
+    return TrialFiles(directory / f"trial-{trial}")
+
+
+def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What tells one state of a folder from another without reading the files."""
+    if not folder.exists():
+        return ()
+    found = ((path.relative_to(folder).as_posix(), path.stat()) for path in sorted(folder.rglob("*")) if path.is_file())
+    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in found)

@@ -1,0 +1,159 @@
+"""The loop between a study and an executor: grant, submit, collect, log.
+
+It keeps nothing of its own. What is running is in the log, so a run that was killed is taken up by
+submitting what the log says is still running.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from shoestring.errors import EverythingFailed
+from shoestring.events import Granted
+from shoestring.executors.base import Executor, Job, Report, Session, check_objective
+from shoestring.executors.inline import Inline
+from shoestring.history import TrialRecord
+from shoestring.journal import Journal
+from shoestring.method import Done
+
+# An objective that fails this often before it ever succeeded is broken; the study can be resumed.
+_HOPELESS = 20
+# How long to wait before looking again at what other processes are doing.
+_POLL = 0.05
+_GLANCE = 0.5
+
+
+def drive(
+    journal: Journal, objective: Any, workers: int, executor: Executor | None, progress: bool | None, note: str = ""
+) -> None:
+    """Run the objective on an executor until the study has nothing more to grant."""
+    from shoestring.progress import watch
+
+    check_objective(objective, journal.history.max_resource)
+    directory = journal.log.directory() / journal.name
+    session = (executor or default_executor(workers)).open(objective, directory)
+    clock, journal.clock = journal.clock, session.now
+    try:
+        with watch(journal, progress, note) as refresh:
+            _Drive(journal, session, refresh).run()
+    finally:
+        session.close()
+        journal.clock = clock
+        journal.retire()
+
+
+def default_executor(workers: int) -> Executor:
+    if workers == 1:
+        return Inline()
+    from shoestring.executors.processes import Processes
+
+    return Processes(workers)
+
+
+class _Drive:
+    def __init__(self, journal: Journal, session: Session, refresh: Any) -> None:
+        self.journal = journal
+        self.session = session
+        self.refresh = refresh
+        self.mine: set[int] = set()
+        self.failures = 0
+        if session.renews:
+            journal.worker = "simulated"
+            journal.clock = lambda: max(session.now(), journal.history.now)
+
+    def run(self) -> None:
+        if self.session.renews:
+            for trial in list(self.journal.history.running.values()):
+                self.submit(trial, trial.step)
+        while True:
+            over = self.fill()
+            if over and not self.mine:
+                return
+            reports = self.session.collect(self.patience()) if self.mine else self.wait_for_others()
+            for report in reports:
+                self.record(report)
+            deadline = self.journal.deadline()
+            if deadline is not None and self.journal.clock() >= deadline:
+                self.stop_all()
+            self.refresh()
+
+    def fill(self) -> bool:
+        """Give work to every free slot; whether the study has nothing more to grant."""
+        journal = self.journal
+        while len(self.mine) < self.session.slots:
+            if not self.session.renews and self.take_over():
+                continue
+            answer = journal.grant()
+            if not isinstance(answer, Granted):
+                return isinstance(answer, Done)
+            trial = journal.history.trials[answer.trial]
+            start = self.session.resume_from(trial.index, trial.step) if trial.step else 0
+            if start < trial.step and not journal.adopt(trial.index, start):
+                continue
+            self.submit(trial, start)
+        return False
+
+    def take_over(self) -> bool:
+        """Take up one trial whose worker is gone."""
+        for trial in self.journal.orphans():
+            start = self.session.resume_from(trial.index, trial.step)
+            if self.journal.adopt(trial.index, start):
+                self.submit(trial, start)
+                return True
+        return False
+
+    def submit(self, trial: TrialRecord, start: int) -> None:
+        self.mine.add(trial.index)
+        self.session.submit(
+            Job(
+                trial.index, trial.arm, trial.replicate, trial.config, trial.seed,
+                start, trial.until, trial.step, trial.reported_at, trial.granted,
+            )
+        )  # fmt: skip
+
+    def patience(self) -> float | None:
+        """Until when to wait for a report: the deadline, or sooner if a slot is free for what others free."""
+        deadline = self.journal.deadline()
+        if self.session.renews or len(self.mine) >= self.session.slots:
+            return deadline
+        return min(deadline or math.inf, self.session.now() + _GLANCE)
+
+    def wait_for_others(self) -> list[Report]:
+        time.sleep(_POLL)
+        self.journal.sync()
+        return []
+
+    def record(self, report: Report) -> None:
+        journal = self.journal
+        if report.trial not in journal.history.running:  # stopped at the deadline in this very round
+            return
+        if report.how == "reading":
+            journal.report(report.trial, report.step, report.reading)
+        else:
+            used = 0 if report.how == "finished" else report.step - journal.history.trials[report.trial].step
+            journal.close(report.trial, report.how, report.message, used)
+        trial = journal.history.trials[report.trial]
+        if trial.state != "running":
+            self.mine.discard(report.trial)
+            if trial.state in ("failed", "lost", "stopped"):
+                self.session.cancel(report.trial)
+        self.give_up_if_hopeless(trial)
+
+    def give_up_if_hopeless(self, trial: TrialRecord) -> None:
+        history = self.journal.history
+        self.failures += trial.state == "failed"
+        if self.failures >= _HOPELESS and not history.readings:
+            first = history.closings[0]
+            raise EverythingFailed(
+                f"the first {self.failures} trials failed and none succeeded; the first (trial {first.index}, "
+                f"{first.config}): {first.message}. Mend the objective and run it again: the study continues"
+            )
+
+    def stop_all(self) -> None:
+        """The time is up: what is running in this process ends now."""
+        for index in sorted(self.mine):
+            self.session.cancel(index)
+            self.journal.close(index, "stopped", "the budget's time ended", steps=1)
+        self.mine.clear()

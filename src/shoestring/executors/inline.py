@@ -1,0 +1,113 @@
+"""Trials in this very process, one at a time.
+
+A paused generator is simply not advanced. A bounded number are kept alive; beyond that the one
+that has waited longest is let go, and taken up later from the files it kept, or from the start.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoestring.errors import MethodError
+from shoestring.executors.base import Job, Report, Stepper
+from shoestring.executors.checkpoints import files_of
+from shoestring.executors.workers import now
+
+
+class _TimeIsUp(BaseException):
+    """Raised inside a step when the budget's time ends; not an Exception, so that objectives let it pass."""
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Run trials in this process. ``alive`` is how many paused trials are kept ready to go on."""
+
+    alive: int = 64
+
+    def __post_init__(self) -> None:
+        if self.alive < 1:
+            raise MethodError(f"alive is {self.alive}; at least the running trial must be kept alive")
+
+    def open(self, objective: Any, directory: Path) -> InlineSession:
+        return InlineSession(objective, directory, self.alive)
+
+
+class InlineSession:
+    slots = 1
+    renews = False
+
+    def __init__(self, objective: Any, directory: Path, alive: int) -> None:
+        self._objective = objective
+        self._directory = directory
+        self._limit = alive
+        self._alive: dict[int, Stepper] = {}
+        self._current: Stepper | None = None
+
+    def now(self) -> float:
+        return now()
+
+    def resume_from(self, trial: int, step: int) -> int:
+        return step if trial in self._alive else files_of(self._directory, trial).newest(step)
+
+    def submit(self, job: Job) -> None:
+        stepper = self._alive.pop(job.trial, None)
+        if stepper is None:
+            files = files_of(self._directory, job.trial)
+            files.restore(job.start)
+            stepper = Stepper(self._objective, job, files)
+        stepper.job = job
+        self._current = self._alive[job.trial] = stepper
+        while len(self._alive) > self._limit:
+            self._alive.pop(next(iter(self._alive))).stop()
+
+    def collect(self, until: float | None) -> list[Report]:
+        current = self._current
+        if current is None:
+            return []
+        try:
+            with _ended_after(None if until is None else until - now()):
+                report = current.advance()
+        except _TimeIsUp:
+            self.cancel(current.job.trial)
+            return []
+        if report.how != "reading":
+            self.cancel(report.trial)
+        elif report.step >= current.job.until:
+            self._current = None
+        return [report]
+
+    def cancel(self, trial: int) -> None:
+        stepper = self._alive.pop(trial, None)
+        if stepper is not None:
+            stepper.stop()
+        if self._current is stepper:
+            self._current = None
+
+    def close(self) -> None:
+        for trial in list(self._alive):
+            self.cancel(trial)
+
+
+@contextmanager
+def _ended_after(seconds: float | None) -> Iterator[None]:
+    """Interrupt the block when the time is up, where the system can do that (Unix, main thread)."""
+    if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        raise _TimeIsUp
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

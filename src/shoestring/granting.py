@@ -1,0 +1,78 @@
+"""From a method's decision to a grant that the budget can pay: the same here and in ``verify``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from shoestring.errors import BudgetError, MethodError
+from shoestring.events import Granted
+from shoestring.history import History
+from shoestring.keyed import generator, integer
+from shoestring.method import Continue, Done, Method, Replicate, Start, Wait
+from shoestring.spaces import Config
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Permission to run one trial from one step until another."""
+
+    trial: int
+    config: Config
+    seed: int
+    start: int
+    until: int
+    reason: str
+
+
+def next_grant(method: Method, history: History, worker: str, at: float) -> Granted | Wait | Done:
+    """What the method grants now, cut to what the budget can pay."""
+    unit = history.ledger.exhausted()
+    if unit:
+        return _nothing(history, f"the budget of {history.ledger.budget.limits()[unit]:g} {unit} is spent")
+    decision = method.decide(history, generator(history.seed, history.grants, "decide"))
+    if isinstance(decision, (Wait, Done)):
+        if isinstance(decision, Wait) and not history.running:
+            raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")
+        return _nothing(history, decision.reason)
+    granted = _granted(decision, history, worker, at)
+    return granted or _nothing(history, "what is left of the budget does not buy another step")
+
+
+def _nothing(history: History, reason: str) -> Wait | Done:
+    return Wait(reason) if history.running else Done(reason)
+
+
+def _granted(decision: Start | Continue | Replicate, history: History, worker: str, at: float) -> Granted | None:
+    trial = history.trials[decision.trial] if isinstance(decision, Continue) else None
+    index = trial.index if trial else len(history.trials)
+    start = trial.step if trial else 0
+    wanted = min(decision.until, history.max_resource or decision.until)
+    until = start + int(min(wanted - start, history.affordable_steps(trial)))
+    if until <= start:
+        return None
+    if not history.trials and until < wanted:
+        raise BudgetError(
+            f"the budget of {history.ledger.budget} cannot pay for one trial: the first needs {wanted} steps; "
+            "raise the budget, lower max_resource, or choose a method that starts with fewer steps, such as 'asha'"
+        )
+    if isinstance(decision, Start):
+        arm, replicate = len(history.arms), 0
+    else:
+        arm = trial.arm if trial else decision.arm  # type: ignore[union-attr]
+        replicate = trial.replicate if trial else len(history.arms[arm].trials)
+    cost = (until - start) * history.expected_cost(trial)
+    return Granted(
+        at=at,
+        trial=index,
+        arm=arm,
+        replicate=replicate,
+        seed=trial.seed if trial else integer(history.seed, index, "trial"),
+        start=start,
+        until=until,
+        reason=decision.reason + (f" (cut to the {until - start} steps that are left)" if until < wanted else ""),
+        worker=worker,
+        config=decision.config if isinstance(decision, Start) else None,
+        notes=dict(decision.notes) or None,
+        reserved=cost if math.isfinite(history.ledger.free("cost")) else 0.0,
+    )

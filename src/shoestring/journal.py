@@ -1,0 +1,181 @@
+"""One user's hold on a study: its log, its history, and the only ways to add to them.
+
+Every change is decided on the history as it stands, checked, and appended at that very position.
+If another process was first, the new events are read and the change is decided anew.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+
+from shoestring.errors import Conflict, CorruptLog, MethodError, ReadingError
+from shoestring.events import Adopted, Budgeted, Closed, Event, Granted, Reading, Reported, checked_reading
+from shoestring.executors.workers import is_alive, new_worker, now, retire
+from shoestring.granting import next_grant
+from shoestring.history import History, TrialRecord
+from shoestring.logs import Log
+from shoestring.method import Done, Method, Wait
+
+
+class Journal:
+    def __init__(self, log: Log, study: int, method: Method | None, name: str = "") -> None:
+        self.log = log
+        self.study = study
+        self.name = name
+        self.method = method
+        self.history = History()
+        self.worker = ""
+        self.clock: Callable[[], float] = now
+        self.retire()
+        self.sync()
+
+    def sync(self) -> bool:
+        """Read what others appended; whether there was anything."""
+        events = self.log.read(self.study, self.history.position)
+        for event in events:
+            try:
+                self.history.apply(event)
+            except (TypeError, AttributeError, KeyError, ValueError) as error:
+                position = self.history.position
+                raise CorruptLog(f"event {position} ({event.kind}) of the log makes no sense: {error}") from error
+        return bool(events)
+
+    def _append(self, make: Callable[[], Event | None]) -> Event | None:
+        """Append what ``make`` decides on the present history; None appends nothing."""
+        while True:
+            event = make()
+            if event is None:
+                return None
+            self.history.check(event)
+            try:
+                self.log.append(self.study, [event], self.history.position)
+            except Conflict:
+                self.sync()
+                continue
+            self.history.absorb(event)
+            return event
+
+    def _stamp(self) -> float:
+        """The time of the next event: never before the last one, never after the deadline."""
+        return min(max(self.clock(), self.history.now), self.deadline() or float("inf"))
+
+    def deadline(self) -> float | None:
+        """When the budget's seconds end if something keeps running; None without such a limit."""
+        if self.history.ledger.budget.seconds is None or not self.history.running:
+            return None
+        return self.history.now + max(self.history.ledger.free("seconds"), 0.0)
+
+    def _overdue(self) -> bool:
+        deadline = self.deadline()
+        return deadline is not None and self.clock() > deadline + 1e-6
+
+    def grant(self) -> Granted | Wait | Done:
+        """Append the method's next grant, or say why there is none."""
+        while True:
+            answer = self.peek()
+            if isinstance(answer, Granted):
+                try:
+                    self.log.append(self.study, [answer], self.history.position)
+                except Conflict:
+                    self.sync()
+                    continue
+                self.history.absorb(answer)
+                return answer
+            if not self.sync():
+                return answer
+
+    def peek(self) -> Granted | Wait | Done:
+        """What the method would grant now."""
+        if self.method is None:
+            raise MethodError(
+                "this study was made with a method of your own, which the log cannot rebuild: "
+                "open it with Study(..., method=...) or tune(..., method=...)"
+            )
+        answer = next_grant(self.method, self.history, self.worker, self._stamp())
+        if isinstance(answer, Granted):
+            try:
+                self.history.check(answer)
+            except CorruptLog as error:
+                raise MethodError(f"{self.method!r} decided what cannot be: {error}") from error
+        return answer
+
+    def report(self, index: int, step: int, given: object) -> None:
+        """Append a reading, or the end of the trial if the reading is of no use."""
+
+        def make() -> Event:
+            trial = self.running(index)
+            used = step - trial.step
+            if self._overdue():
+                return self._closed(trial, "stopped", "the budget's time ended during this step", used)
+            try:
+                reading = checked_reading(given)
+            except ReadingError as error:
+                return self._closed(trial, "failed", str(error), used, _cost_of(given))
+            afforded = self.history.affordable_cost(trial, step)
+            if reading.cost and reading.cost > afforded + 1e-9:
+                message = f"its reading {reading.value:g} cost {reading.cost:g} with {afforded:g} left, and does not count"
+                return self._closed(trial, "stopped", message, used, afforded)
+            return Reported(
+                self._stamp(), index, step, reading.value, reading.low, reading.high, reading.cost, reading.metrics or None
+            )
+
+        self._append(make)
+
+    def close(self, index: int, how: str, message: str = "", steps: int = 0) -> None:
+        """End a trial for good; ``steps`` is what it used since its last reading."""
+        self._append(lambda: self._closed(self.running(index), how, message, steps))
+
+    def _closed(self, trial: TrialRecord, how: str, message: str, steps: int, cost: float = 0.0) -> Closed:
+        steps = min(steps, trial.until - trial.step)
+        cost = min(cost, max(trial.reserved + self.history.ledger.free("cost"), 0.0))
+        return Closed(self._stamp(), trial.index, how, message, steps, cost)
+
+    def running(self, index: int) -> TrialRecord:
+        trial = self.history.running.get(index)
+        if trial is None:
+            state = self.history.trials[index].state if 0 <= index < len(self.history.trials) else "unknown"
+            raise ReadingError(f"trial {index} is {state}: it has no grant to report on; ask for one first")
+        return trial
+
+    def orphans(self) -> Iterator[TrialRecord]:
+        """Running trials whose worker is gone, in log order."""
+        for trial in list(self.history.running.values()):
+            if trial.worker != self.worker and not is_alive(trial.worker):
+                yield trial
+
+    def adopt(self, index: int, start: int) -> bool:
+        """Take over a trial from ``start``; if the steps to run again do not fit, it is lost."""
+
+        def make() -> Event | None:
+            trial = self.history.running.get(index)
+            if trial is None or (trial.worker != self.worker and is_alive(trial.worker)):
+                return None
+            if trial.step - start > self.history.ledger.free("steps"):
+                message = f"it would have to run {trial.step - start} steps again, which the budget cannot pay"
+                return self._closed(trial, "lost", message, 0)
+            someone_ran = any(is_alive(t.worker) for t in self.history.running.values())
+            at = max(self.clock(), self.history.now)
+            idle = 0.0 if someone_ran else at - self.history.now
+            return Adopted(at if idle else self._stamp(), index, self.worker, start, idle)
+
+        return isinstance(self._append(make), Adopted)
+
+    def change_budget(self, limits: dict[str, float]) -> None:
+        self._append(lambda: Budgeted(self.history.now, limits))
+
+    def retire(self) -> None:
+        """Let go: what this user still has running may be taken over by others."""
+        retire(self.worker)
+        self.worker = new_worker()
+        weakref.finalize(self, retire, self.worker)
+
+
+def _cost_of(given: object) -> float:
+    """The cost of a reading whose value is of no use, as far as it can be told."""
+    if not isinstance(given, Reading) or given.cost is None:
+        return 0.0
+    try:
+        return checked_reading(Reading(0.0, cost=given.cost)).cost or 0.0
+    except ReadingError:
+        return 0.0

@@ -1,0 +1,48 @@
+"""Loading a user's file for the objective that it defines.
+
+A script that defines an objective usually also tunes it at its end. When the file is loaded only
+for its objective (by a worker process or by the command line), the call of ``tune`` ends the
+loading instead, so that no ``if __name__ == "__main__"`` is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+from shoestring.errors import ObjectiveError
+
+_loading = 0
+
+
+class StopLoading(BaseException):
+    """Ends the loading of a file; not an Exception, so that the file's own handlers let it pass."""
+
+
+def stop_if_loading() -> None:
+    if _loading:
+        raise StopLoading
+
+
+def load_file(path: Path, name: str) -> types.ModuleType:
+    """The module of a file, run as ``name`` up to its first call of ``tune`` or ``Study.run``."""
+    global _loading
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise ObjectiveError(f"the file {path} cannot be read: {error.strerror}") from None
+    module = types.ModuleType("__mp_main__" if name == "__main__" else name)
+    module.__file__ = str(path)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    sys.modules[name] = module
+    _loading += 1
+    try:
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except StopLoading:
+        pass
+    finally:
+        _loading -= 1
+    return module

@@ -1,0 +1,47 @@
+"""A log in memory: gone with the process."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+from shoestring.errors import Conflict
+from shoestring.events import Event
+
+
+class MemoryLog:
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._events: list[list[Event]] = []
+        self._directory: Path | None = None
+
+    def studies(self) -> list[str]:
+        return list(self._names)
+
+    def find(self, name: str) -> int | None:
+        return self._names.index(name) if name in self._names else None
+
+    def create(self, name: str, opened: Event) -> int:
+        if name in self._names:
+            raise Conflict(f"there is a study {name!r} already")
+        self._names.append(name)
+        self._events.append([opened])
+        return len(self._names) - 1
+
+    def read(self, study: int, start: int) -> list[Event]:
+        return self._events[study][start:]
+
+    def append(self, study: int, events: Sequence[Event], expect: int) -> None:
+        log = self._events[study]
+        if len(log) != expect:
+            raise Conflict(f"position {expect} was expected, the log is at {len(log)}")
+        log.extend(events)
+
+    def directory(self) -> Path:
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="shoestring-"))
+            weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+        return self._directory

@@ -1,0 +1,140 @@
+"""A log in a SQLite file, which several processes may use at once.
+
+``PRIMARY KEY (study, seq)`` is the whole of the concurrency control: two processes that append at
+the same position cannot both succeed. The file is in WAL mode with ``synchronous=NORMAL``: what was
+appended survives the death of the process; after a loss of power the last moments may be missing,
+and the study continues from what is there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from shoestring.errors import Conflict, CorruptLog, StorageError
+from shoestring.events import Event, from_json, to_json
+
+T = TypeVar("T")
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS studies (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+CREATE TABLE IF NOT EXISTS events (
+    study INTEGER NOT NULL REFERENCES studies (id), seq INTEGER NOT NULL,
+    kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (study, seq)
+) WITHOUT ROWID;
+"""
+
+# SQLite itself waits this many seconds for a lock, and is asked this often before giving up:
+# a database locked for ten minutes is held by something that will not let go.
+_TIMEOUT = 5.0
+_ATTEMPTS = 120
+
+
+class SqliteLog:
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        if not self.path.parent.is_dir():
+            raise StorageError(f"the folder {self.path.parent} for the storage {self.path.name} does not exist")
+        if self.path.is_dir():
+            raise StorageError(f"{self.path} is a folder; a storage is a file")
+        self._local = threading.local()
+        self._patiently(lambda: self._connection().executescript(_TABLES))
+
+    def _connection(self) -> sqlite3.Connection:
+        """One connection a thread: SQLite's are not to be shared."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = sqlite3.connect(self.path, timeout=_TIMEOUT, isolation_level=None)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            self._local.connection = connection
+        return connection
+
+    def _patiently(self, action: Callable[[], T]) -> T:
+        """Wait for a busy database; turn what is really wrong into an error of our own."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return action()
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) and "busy" not in str(error):
+                    raise StorageError(f"the storage {self.path} cannot be used: {error}") from error
+            except sqlite3.DatabaseError as error:
+                raise CorruptLog(
+                    f"the storage {self.path} is damaged or is no SQLite database ({error}); "
+                    "restore it from a copy, or choose another file"
+                ) from error
+            time.sleep(0.01)
+        minutes = _ATTEMPTS * _TIMEOUT / 60
+        raise StorageError(f"the storage {self.path} was locked by another program for {minutes:g} minutes")
+
+    def studies(self) -> list[str]:
+        rows = self._patiently(lambda: self._connection().execute("SELECT name FROM studies ORDER BY id").fetchall())
+        return [name for (name,) in rows]
+
+    def find(self, name: str) -> int | None:
+        row = self._patiently(
+            lambda: self._connection().execute("SELECT id FROM studies WHERE name = ?", (name,)).fetchone()
+        )
+        return None if row is None else int(row[0])
+
+    def create(self, name: str, opened: Event) -> int:
+        def insert() -> int:
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                study = connection.execute("INSERT INTO studies (name) VALUES (?)", (name,)).lastrowid
+                connection.execute(_INSERT, (study, 0, opened.kind, opened.at, to_json(opened)))
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            return int(study or 0)
+
+        try:
+            return self._patiently(insert)
+        except sqlite3.IntegrityError:
+            raise Conflict(f"there is a study {name!r} already") from None
+
+    def read(self, study: int, start: int) -> list[Event]:
+        rows = self._patiently(lambda: self._connection().execute(_SELECT, (study, start)).fetchall())
+        for expected, (seq, *_) in enumerate(rows, start):
+            if seq != expected:
+                raise CorruptLog(f"event {expected} is missing from the storage {self.path}")
+        return [from_json(kind, at, body, seq) for seq, kind, at, body in rows]
+
+    def append(self, study: int, events: Sequence[Event], expect: int) -> None:
+        rows = [(study, seq, event.kind, event.at, to_json(event)) for seq, event in enumerate(events, expect)]
+
+        def insert() -> None:
+            connection = self._connection()
+            if len(rows) == 1:
+                connection.execute(_INSERT, rows[0])
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany(_INSERT, rows)
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+
+        try:
+            self._patiently(insert)
+        except sqlite3.IntegrityError:
+            raise Conflict(f"position {expect} was taken by another process") from None
+
+    def directory(self) -> Path:
+        return self.path.with_name(self.path.name + ".files")
+
+
+_INSERT = "INSERT INTO events (study, seq, kind, at, body) VALUES (?, ?, ?, ?, ?)"
+_SELECT = "SELECT seq, kind, at, body FROM events WHERE study = ? AND seq >= ? ORDER BY seq"

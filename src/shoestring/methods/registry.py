@@ -1,0 +1,93 @@
+"""The names that ``method=`` takes, and how a method is written into a log and read back.
+
+A method is a frozen dataclass of plain values (or of other such dataclasses), so its description
+is its class and its fields.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from shoestring import samplers, schedulers
+from shoestring.budget import Budget
+from shoestring.errors import MethodError
+from shoestring.method import Composed, Method, compose
+
+_NAMED: dict[str, Callable[[], Method]] = {
+    "random": lambda: compose(samplers.Random(), schedulers.Full()),
+    "grid": lambda: compose(samplers.Grid(), schedulers.Full()),
+    "latin-hypercube": lambda: compose(samplers.LatinHypercube(), schedulers.Full()),
+    "tpe": lambda: compose(samplers.TPE(), schedulers.Full()),
+    "sh": lambda: compose(samplers.Random(), schedulers.SuccessiveHalving()),
+    "hyperband": lambda: compose(samplers.Random(), schedulers.Hyperband()),
+    "asha": lambda: compose(samplers.Random(), schedulers.ASHA()),
+    "asha-tpe": lambda: compose(samplers.TPE(), schedulers.ASHA()),
+    "bohb": lambda: compose(samplers.TPE(), schedulers.Hyperband()),
+}
+
+_CLASSES: dict[str, type] = {
+    **{name: getattr(samplers, name) for name in samplers.__all__},
+    **{name: getattr(schedulers, name) for name in schedulers.__all__},
+    "Composed": Composed,
+}
+
+
+def names() -> list[str]:
+    """All names that ``method=`` takes.
+
+    >>> from shoestring.methods import names
+    >>> "asha" in names()
+    True
+    """
+    return [*_NAMED, "auto"]
+
+
+def named(name: str) -> Method:
+    """The method of a name."""
+    if name not in _NAMED:
+        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise MethodError(f"there is no method {name!r}; {hint}Known are {', '.join(names())}")
+    return _NAMED[name]()
+
+
+def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
+    """A method for what is given, and one line that says which and why."""
+    if max_resource is None or max_resource == 1:
+        return named("tpe"), "auto picked tpe: the objective gives one reading a trial, so only what to try matters"
+    return named("asha-tpe"), (
+        f"auto picked asha-tpe: trials can be stopped early (up to {max_resource} steps each), "
+        f"so {budget} is spread over many starts and the promising ones go on"
+    )
+
+
+def described(method: object) -> dict[str, Any]:
+    """A method as plain JSON values; one of the user's own by its class name only."""
+    if not is_dataclass(method) or type(method).__name__ not in _CLASSES:
+        return {"class": f"{type(method).__module__}:{type(method).__qualname__}"}
+    values = {f.name: getattr(method, f.name) for f in fields(method)}
+    return {
+        "class": type(method).__name__,
+        **{name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else value for name, value in values.items()},
+    }
+
+
+def rebuilt(description: Mapping[str, Any]) -> Any:
+    """The method of a description; None if it is one of the user's own."""
+    kind = _CLASSES.get(str(description.get("class")))
+    if kind is None:
+        return None
+    values = {
+        name: rebuilt(value) if isinstance(value, Mapping) and "class" in value else value
+        for name, value in description.items()
+        if name != "class"
+    }
+    if any(value is None and description[name] is not None for name, value in values.items()):
+        return None
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise MethodError(f"the log's method {dict(description)!r} cannot be rebuilt by this version: {error}") from None

@@ -1,0 +1,91 @@
+"""Samplers that do not learn: random, grid, Latin hypercube."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from shoestring.errors import MethodError
+from shoestring.history import History
+from shoestring.keyed import generator
+from shoestring.method import Proposal, free_rows, taken
+from shoestring.spaces import Codec, Config
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def random_config(history: History, rng: np.random.Generator) -> Config:
+    """A configuration by the space's own prior; on a table, one of the free rows."""
+    codec = history.codec
+    if codec.rows is None:
+        return codec.sample(rng)
+    free = free_rows(history).nonzero()[0]
+    return dict(codec.rows[int(rng.choice(free)) if len(free) else 0])
+
+
+@dataclass(frozen=True)
+class Random:
+    """Independent draws from the space."""
+
+    reference: ClassVar[str] = "Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 2012"
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal:
+        return Proposal(random_config(history, rng), "random")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every combination once, in order; real ranges and long integer ranges at ``resolution`` values."""
+
+    resolution: int = 5
+
+    def __post_init__(self) -> None:
+        if self.resolution < 1:
+            raise MethodError(f"resolution is {self.resolution}; a grid needs at least one value a parameter")
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal | None:
+        points = history.cached(("grid", self), lambda: list(self._points(history)))
+        keys = taken(history)
+        # The grid is walked in order, so its first points are those that are taken.
+        for i in range(min(len(history.arms), len(points)), len(points)):
+            if Codec.key(points[i]) not in keys:
+                return Proposal(points[i], f"point {i + 1} of {len(points)} of the grid")
+        return next(
+            (Proposal(p, f"a point of the grid of {len(points)}") for p in points if Codec.key(p) not in keys), None
+        )
+
+    def _points(self, history: History) -> list[Config]:
+        codec = history.codec
+        return codec.rows if codec.rows is not None else list(codec.grid(self.resolution))
+
+
+@dataclass(frozen=True)
+class LatinHypercube:
+    """Draws that fill the space evenly: of each ``size`` in a row, one in every slice of each axis."""
+
+    size: int = 32
+    reference: ClassVar[str] = "McKay, Beckman and Conover, A comparison of three methods, Technometrics 1979"
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise MethodError(f"size is {self.size}; a design has at least one point")
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal:
+        """The design's next point; a second call for the same arm moves on to a random one."""
+        codec, arm = history.codec, len(history.arms)
+        block, place = divmod(arm, self.size)
+        point = history.cached(("lhs", self, block), lambda: self._design(history.seed, block, codec.dimensions))[place]
+        config = codec.decode(point)
+        if not codec.allowed(config) or Codec.key(config) in taken(history):
+            return Proposal(random_config(history, rng), "random, the design's point is not free")
+        return Proposal(config, f"point {place + 1} of {self.size} of a Latin hypercube")
+
+    def _design(self, seed: int, block: int, dimensions: int) -> NDArray[np.float64]:
+        """One point in every slice of each axis: a random permutation of the slices per axis."""
+        import numpy as np
+
+        rng = generator(seed, block, "latin hypercube")
+        slices = np.stack([rng.permutation(self.size) for _ in range(dimensions)], axis=1)
+        return (slices + rng.random(slices.shape)) / self.size

@@ -1,0 +1,1 @@
+from shoestring.samplers.simple import Random as TPE

@@ -1,0 +1,23 @@
+"""No early stopping: every arm runs to the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoestring.history import History
+from shoestring.method import Decision, Done, Start, Wait
+from shoestring.schedulers.rungs import cut_short
+
+
+@dataclass(frozen=True)
+class Full:
+    """Every arm runs to ``max_resource`` (one step for an objective that returns once)."""
+
+    def next(self, history: History, may_start: bool = True) -> Decision:
+        full = history.max_resource or 1
+        unfinished = cut_short(history, [full])
+        if unfinished is not None:
+            return unfinished
+        if may_start:
+            return Start(full, f"a new arm for all of its {full} steps" if full > 1 else "a new arm")
+        return Wait("every configuration has been tried") if history.running else Done("every configuration has been tried")

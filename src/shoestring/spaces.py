@@ -1,0 +1,412 @@
+"""The search space: a short way to write one, and the one codec between it and the unit cube.
+
+Spaces are ConfigSpace's own; conditions and forbidden clauses are too. Everything that models
+configurations sees them through :class:`Codec`: one coordinate in [0, 1] per parameter that can
+vary, NaN where a parameter is inactive.
+
+============ =================================================================
+real range   linear or logarithmic position in the range
+integers     the middle of the value's cell, so that every value has equal room
+choices      the middle of the choice's cell; ``Codec.choices`` says how many
+============ =================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from shoestring.errors import SpaceError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from ConfigSpace import ConfigurationSpace
+    from numpy.typing import NDArray
+
+Config = dict[str, Any]
+
+# Enumerating more combinations than this is refused: it would take longer than tuning.
+_LARGEST_GRID = 200_000
+
+
+@dataclass(frozen=True)
+class Log:
+    low: float
+    high: float
+
+
+def log(low: float, high: float) -> Log:
+    """A range that is searched on a logarithmic scale; two integers give integers.
+
+    >>> import shoestring as ss
+    >>> ss.space(lr=ss.log(1e-4, 1.0))["lr"].log
+    True
+    """
+    return Log(low, high)
+
+
+def space(**parameters: Any) -> ConfigurationSpace:
+    """A search space from keyword arguments.
+
+    A pair of numbers is a range (two integers: an integer range), ``log(low, high)`` a log range,
+    a list a choice, and any ConfigSpace hyperparameter is taken as it is.
+
+    >>> import shoestring as ss
+    >>> sorted(ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"]))
+    ['act', 'layers', 'lr']
+    """
+    return as_space(parameters)
+
+
+def as_space(given: Any) -> ConfigurationSpace:
+    """A ConfigSpace from a ConfigSpace, a mapping of parameters, or something with a ``.space``."""
+    from ConfigSpace import ConfigurationSpace
+
+    if isinstance(given, ConfigurationSpace):
+        result = given
+    elif isinstance(given, Mapping):
+        result = ConfigurationSpace()
+        result.add([_parameter(name, spec) for name, spec in given.items()])
+    elif isinstance(getattr(given, "space", None), ConfigurationSpace):
+        result = given.space
+    else:
+        raise SpaceError(
+            f"a search space was expected, {given!r} was given; "
+            "write ss.space(lr=ss.log(1e-4, 1), act=['relu', 'tanh']) or pass a ConfigurationSpace"
+        )
+    if not len(result):
+        raise SpaceError("the search space is empty: give it at least one parameter, such as ss.space(lr=(0.0, 1.0))")
+    return result
+
+
+def _parameter(name: str, spec: Any) -> Any:
+    from ConfigSpace import CategoricalHyperparameter, Float, Integer
+    from ConfigSpace.hyperparameters import Hyperparameter
+
+    try:
+        if isinstance(spec, Hyperparameter):
+            return spec
+        if isinstance(spec, list):
+            return CategoricalHyperparameter(name, spec)
+        low, high = (spec.low, spec.high) if isinstance(spec, Log) else _pair(spec)
+        kind = Integer if isinstance(low, int) and isinstance(high, int) else Float
+        return kind(name, (low, high), log=isinstance(spec, Log))
+    except (TypeError, ValueError) as error:
+        raise SpaceError(
+            f"parameter {name!r} is {spec!r}, which is no range or choice ({error}); "
+            "write (low, high), ss.log(low, high) or a list of choices"
+        ) from None
+
+
+def _pair(spec: Any) -> tuple[float, float]:
+    if not isinstance(spec, tuple) or len(spec) != 2 or any(isinstance(end, (bool, str)) for end in spec):
+        raise TypeError("a pair of numbers was expected")
+    low, high = spec
+    if not low < high:
+        raise ValueError("the low end must be below the high end")
+    return low, high
+
+
+def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
+    """The first difference between two serialised spaces, in words; None if they are the same."""
+    ours, theirs = ({p["name"]: p for p in s.get("hyperparameters", ())} for s in (stored, given))
+    for name in [*ours, *(n for n in theirs if n not in ours)]:
+        if name not in theirs:
+            return f"parameter {name!r} is in the stored study and not in the space given"
+        if name not in ours:
+            return f"parameter {name!r} is in the space given and not in the stored study"
+        if ours[name] != theirs[name]:
+            changes = [
+                f"{key} was {ours[name].get(key)!r} and is now {theirs[name].get(key)!r}"
+                for key in ours[name]
+                if ours[name].get(key) != theirs[name].get(key)
+            ]
+            return f"parameter {name!r} differs: {'; '.join(changes)}"
+    for part in ("conditions", "forbiddens", "meta"):
+        if (stored.get(part) or None) != (given.get(part) or None):
+            return f"the {'rows' if part == 'meta' else part} of the space differ"
+    return None
+
+
+def serialised(space: ConfigurationSpace) -> dict[str, Any]:
+    """A space as plain JSON values, the same for the same space in any version of ConfigSpace's file."""
+    body: dict[str, Any] = json.loads(json.dumps(space.to_serialized_dict(), default=_plain))
+    rows = (space.meta or {}).get("rows")
+    kept = {key: body.get(key) for key in ("hyperparameters", "conditions", "forbiddens")}
+    return kept if rows is None else {**kept, "meta": {"rows": rows}}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    raise SpaceError(f"{value!r} cannot be written as JSON: use numbers, text, booleans or None in a space")
+
+
+def deserialised(body: Mapping[str, Any]) -> ConfigurationSpace:
+    """The space that :func:`serialised` wrote."""
+    from ConfigSpace import ConfigurationSpace
+
+    full = {"name": None, "format_version": 0.4, **{k: v for k, v in body.items() if k != "meta"}}
+    result = ConfigurationSpace.from_serialized_dict(deepcopy(full))  # it takes the dict apart
+    result.meta = dict(body["meta"]) if body.get("meta") else {}
+    return result
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One parameter as a coordinate: ``cells`` is the number of its values, None if real."""
+
+    name: str
+    decode: Callable[[float], Any]
+    encode: Callable[[Any], float]
+    cells: int | None
+    categorical: bool
+    prior: Callable[[np.random.Generator], float] | None = None
+
+
+class Codec:
+    """The one translation between configurations and the unit cube.
+
+    >>> import shoestring as ss
+    >>> from shoestring.spaces import Codec
+    >>> codec = Codec(ss.space(lr=ss.log(1e-4, 1.0), act=["relu", "tanh"]))
+    >>> codec.decode([0.75, 0.5])
+    {'act': 'tanh', 'lr': 0.01}
+    >>> codec.encode({"act": "tanh", "lr": 0.01})
+    array([0.75, 0.5 ])
+    """
+
+    def __init__(self, space: ConfigurationSpace) -> None:
+        from ConfigSpace.hyperparameters import Constant
+
+        self.space = space
+        hyperparameters = list(space.values())
+        self._constants = {h.name: h.value for h in hyperparameters if isinstance(h, Constant)}
+        self.axes = [_axis(h) for h in hyperparameters if not isinstance(h, Constant)]
+        self.names = [axis.name for axis in self.axes]
+        self._order = [h.name for h in hyperparameters]
+        self._index = {name: i for i, name in enumerate(self.names)}
+        self._conditions = {name: list(space.parent_conditions_of[name]) for name in self._order}
+        self._conditional = any(self._conditions.values())
+        self._forbidden = list(space.forbidden_clauses)
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.axes)
+
+    @cached_property
+    def choices(self) -> NDArray[np.int64]:
+        """Per coordinate, the number of unordered choices; 0 for an ordered one."""
+        import numpy as np
+
+        return np.array([axis.cells or 0 if axis.categorical else 0 for axis in self.axes], dtype=np.int64)
+
+    @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        """Per coordinate, the number of its values; 0 for a real range."""
+        import numpy as np
+
+        return np.array([axis.cells or 0 for axis in self.axes], dtype=np.int64)
+
+    def decode(self, point: Any) -> Config:
+        """The configuration at a point of the cube; inactive parameters are left out."""
+        config: Config = {}
+        for name in self._order:
+            if self._conditional and not self._active(name, config):
+                continue
+            index = self._index.get(name)
+            if index is None:
+                config[name] = self._constants[name]
+            else:
+                config[name] = self.axes[index].decode(float(point[index]))
+        return config
+
+    def encode(self, config: Mapping[str, Any]) -> NDArray[np.float64]:
+        """The point of a configuration, NaN where a parameter is inactive."""
+        import numpy as np
+
+        return np.array([axis.encode(config[axis.name]) if axis.name in config else math.nan for axis in self.axes])
+
+    def _active(self, name: str, config: Config) -> bool:
+        return all(_satisfied(condition, config) for condition in self._conditions[name])
+
+    def allowed(self, config: Config) -> bool:
+        """Whether no forbidden clause speaks against a configuration."""
+        return not any(_is_forbidden(clause, config) for clause in self._forbidden)
+
+    def check(self, config: Mapping[str, Any]) -> None:
+        """Raise an error that names the parameter if this is no configuration of the space."""
+        unknown = [name for name in config if name not in self._order]
+        if unknown:
+            raise SpaceError(f"{unknown[0]!r} is no parameter of the space; it has {', '.join(self._order)}")
+        for name in self._order:
+            active = self._active(name, dict(config))
+            if active != (name in config):
+                raise SpaceError(f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}")
+            if active and not self.space[name].legal_value(config[name]):
+                raise SpaceError(f"parameter {name!r} is {config[name]!r}, outside of {self.space[name]}")
+        if not self.allowed(dict(config)):
+            raise SpaceError(f"the configuration {dict(config)} is forbidden by the space")
+
+    def sample_point(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """A random point by the parameters' own priors (uniform unless the space says otherwise)."""
+        point = rng.random(len(self.axes))
+        for i, axis in enumerate(self.axes):
+            if axis.prior is not None:
+                point[i] = axis.prior(rng)
+        return point
+
+    def sample(self, rng: np.random.Generator) -> Config:
+        """A random allowed configuration."""
+        for _ in range(10_000):
+            config = self.decode(self.sample_point(rng))
+            if not self._forbidden or self.allowed(config):
+                return config
+        raise SpaceError("10,000 random configurations were all forbidden: the space's clauses leave almost nothing")
+
+    @staticmethod
+    def key(config: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What makes two configurations the same; True and 1 are told apart."""
+        return tuple((name, type(value).__name__, value) for name, value in sorted(config.items()))
+
+    @cached_property
+    def rows(self) -> list[Config] | None:
+        """The pool of configurations, where the space is that of a table."""
+        rows = (self.space.meta or {}).get("rows")
+        return None if rows is None else [dict(zip(self._order, row, strict=True)) for row in rows]
+
+    @cached_property
+    def row_points(self) -> NDArray[np.float64]:
+        import numpy as np
+
+        return np.array([self.encode(row) for row in self.rows or ()])
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all configurations can be listed in reasonable time."""
+        return self.rows is not None or (
+            all(axis.cells for axis in self.axes) and math.prod(axis.cells or 0 for axis in self.axes) <= _LARGEST_GRID
+        )
+
+    @cached_property
+    def everything(self) -> list[Config]:
+        """All configurations of a finite space, in order."""
+        return self.rows if self.rows is not None else list(self.grid(2))
+
+    def grid(self, resolution: int) -> Iterator[Config]:
+        """All combinations, real ranges at ``resolution`` evenly spaced values, each once."""
+        import numpy as np
+
+        sides = [_side(axis, resolution) for axis in self.axes]
+        if math.prod(len(side) for side in sides) > _LARGEST_GRID:
+            raise SpaceError(
+                f"the grid has more than {_LARGEST_GRID:,} points: give a lower resolution, or use another sampler"
+            )
+        seen: set[tuple[Any, ...]] = set()
+        for point in product(*sides):
+            config = self.decode(np.array(point))
+            key = self.key(config)
+            if key not in seen and self.allowed(config):
+                seen.add(key)
+                yield config
+
+
+def _side(axis: _Axis, resolution: int) -> list[float]:
+    if axis.cells is not None and (axis.categorical or axis.cells <= resolution or resolution <= 2):
+        return [(cell + 0.5) / axis.cells for cell in range(axis.cells)]
+    return [i / (resolution - 1) for i in range(resolution)] if resolution > 1 else [0.5]
+
+
+def _satisfied(condition: Any, config: Config) -> bool:
+    """A condition on an inactive parent does not hold."""
+    if hasattr(condition, "components"):
+        parts = (_satisfied(part, config) for part in condition.components)
+        return any(parts) if type(condition).__name__ == "OrConjunction" else all(parts)
+    return condition.parent.name in config and bool(condition.satisfied_by_value(config))
+
+
+def _is_forbidden(clause: Any, config: Config) -> bool:
+    """A clause on an inactive parameter does not hold."""
+    if hasattr(clause, "components"):
+        return all(_is_forbidden(part, config) for part in clause.components)
+    names = [h.name for h in (getattr(clause, side, None) for side in ("hyperparameter", "left", "right")) if h]
+    return all(name in config for name in names) and bool(clause.is_forbidden_value(config))
+
+
+def _axis(h: Any) -> _Axis:
+    from ConfigSpace import hyperparameters as kinds
+
+    if isinstance(h, kinds.CategoricalHyperparameter):
+        prior = None if h.weights is None else _weighted(h.probabilities)
+        return _Axis(h.name, *_of_list(list(h.choices)), len(h.choices), True, prior)
+    if isinstance(h, kinds.OrdinalHyperparameter):
+        return _Axis(h.name, *_of_list(list(h.sequence)), len(h.sequence), False)
+    if not hasattr(h, "lower"):
+        raise SpaceError(f"parameter {h.name!r} is a {type(h).__name__}, which shoestring does not know")
+    if isinstance(h, kinds.IntegerHyperparameter):
+        pair, cells = _of_integers(int(h.lower), int(h.upper), h.log), int(h.upper) - int(h.lower) + 1
+    else:
+        pair, cells = _of_reals(float(h.lower), float(h.upper), h.log), None
+    uniform = isinstance(h, (kinds.UniformFloatHyperparameter, kinds.UniformIntegerHyperparameter))
+    return _Axis(h.name, *pair, cells, False, None if uniform else _own_prior(h, pair[1]))
+
+
+Pair = tuple[Callable[[float], Any], Callable[[Any], float]]
+
+
+def _of_list(values: list[Any]) -> Pair:
+    n = len(values)
+    # Choices may be unhashable, and True == 1: the first equal value of the same type counts.
+    native = [_native(value) for value in values]
+
+    def encode(value: Any) -> float:
+        for i, own in enumerate(native):
+            if own is value or (type(own) is type(value) and own == value):
+                return (i + 0.5) / n
+        return (native.index(value) + 0.5) / n
+
+    return lambda u: native[min(int(u * n), n - 1)], encode
+
+
+def _native(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _of_integers(low: int, high: int, logarithmic: bool) -> Pair:
+    n = high - low + 1
+    if not logarithmic:
+        return lambda u: low + min(int(u * n), n - 1), lambda v: (v - low + 0.5) / n
+    base, width = math.log(low - 0.5), math.log(high + 0.5) - math.log(low - 0.5)
+    return (
+        lambda u: min(max(round(math.exp(base + u * width)), low), high),
+        lambda v: (math.log(v) - base) / width,
+    )
+
+
+def _of_reals(low: float, high: float, logarithmic: bool) -> Pair:
+    if not logarithmic:
+        return lambda u: min(max(low + u * (high - low), low), high), lambda v: (v - low) / (high - low)
+    base, width = math.log(low), math.log(high) - math.log(low)
+    return lambda u: min(max(math.exp(base + u * width), low), high), lambda v: (math.log(v) - base) / width
+
+
+def _weighted(probabilities: Any) -> Callable[[np.random.Generator], float]:
+    n = len(probabilities)
+    return lambda rng: (int(rng.choice(n, p=probabilities)) + 0.5) / n
+
+
+def _own_prior(h: Any, encode: Callable[[Any], float]) -> Callable[[np.random.Generator], float]:
+    """ConfigSpace draws normal and beta parameters itself; it wants the older kind of generator."""
+
+    def draw(rng: np.random.Generator) -> float:
+        import numpy as np
+
+        return encode(h.sample_value(seed=np.random.RandomState(int(rng.integers(2**31)))))
+
+    return draw

@@ -1,0 +1,325 @@
+"""A study: open it, ask and tell, or let it run an objective. No algorithm lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoestring.budget import Budget, as_budget
+from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
+from shoestring.events import Granted, Opened, Reading
+from shoestring.granting import Grant, next_grant
+from shoestring.history import Best, History, TrialRecord
+from shoestring.journal import Journal
+from shoestring.logs import Log, open_log
+from shoestring.method import Done, Method
+from shoestring.methods import auto, described, named, rebuilt
+from shoestring.spaces import as_space, differing_parameter, serialised
+
+if TYPE_CHECKING:
+    from shoestring.executors import Executor
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What ``verify`` found: how many grants were decided again, and the first that differs."""
+
+    checked: int
+    position: int | None = None
+    difference: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.position is None
+
+
+class Study:
+    """One tuning effort: a space, a method, a budget, a log.
+
+    Opening a study that exists continues it; what is given must fit what is stored. Only the budget
+    may change.
+
+    >>> import shoestring as ss
+    >>> study = ss.Study({"x": (-1.0, 1.0)}, budget=ss.Budget(evaluations=20), method="random")
+    >>> while (grant := study.ask()) is not None:
+    ...     study.tell(grant, grant.config["x"] ** 2)
+    >>> study.state, len(study.trials), study.best.value < 0.1
+    ('finished', 20, True)
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        budget: Budget | str,
+        method: str | Method = "auto",
+        mode: str = "min",
+        max_resource: int | None = None,
+        storage: str | Path | Log | None = None,
+        name: str | None = None,
+        seed: int = 0,
+        _objective: str | None = None,
+    ) -> None:
+        limits = as_budget(budget)
+        _check_options(mode, max_resource, seed)
+        chosen, self.note = _method(method, limits, max_resource)
+        opened = Opened(
+            0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective
+        )
+        _first_grant(chosen, opened)
+        log, name = open_log(storage), name or "study"
+        number = log.find(name)
+        if number is None:
+            try:
+                number = log.create(name, opened)
+            except Conflict:  # another process created it at this moment
+                number = log.find(name)
+        assert number is not None
+        self._journal = Journal(log, number, chosen, name)
+        stored = self.history.opened
+        _refuse_differences(stored, opened, name, method == "auto")
+        if method == "auto":
+            self._journal.method = rebuilt(stored.method) or chosen
+        if self.history.ledger.budget != limits:
+            self._journal.change_budget(limits.limits())
+
+    @classmethod
+    def load(cls, storage: str | Path | Log, name: str | None = None) -> Study:
+        """A stored study, as it stands. The name may be left out where there is only one.
+
+        >>> import shoestring as ss
+        >>> ss.Study.load(None, "digits")
+        Traceback (most recent call last):
+        ...
+        shoestring.errors.StudyNotFound: there is no study 'digits' in None; it holds no study
+        """
+        log = open_log(storage)
+        known = log.studies()
+        if name is None and len(known) == 1:
+            name = known[0]
+        number = None if name is None else log.find(name)
+        if number is None or name is None:
+            held = ", ".join(map(repr, known)) if known else "no study"
+            asked = f"there is no study {name!r} in {storage}" if name else f"say which study of {storage} is meant"
+            raise StudyNotFound(f"{asked}; it holds {held}")
+        study = cls.__new__(cls)
+        study.note = ""
+        study._journal = Journal(log, number, None, name)
+        study._journal.method = rebuilt(study.history.opened.method)
+        return study
+
+    @property
+    def name(self) -> str:
+        return self._journal.name
+
+    @property
+    def history(self) -> History:
+        return self._journal.history
+
+    @property
+    def trials(self) -> Sequence[TrialRecord]:
+        """All trials in the order they were started."""
+        return tuple(self.history.trials)
+
+    @property
+    def best(self) -> Best:
+        """The best arm so far; an error that shows the first failure if there is none."""
+        found = self.history.best()
+        if found is None:
+            raise EverythingFailed(_first_failure(self.history))
+        return found
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What was spent, in all units."""
+        return self.history.ledger.spent()
+
+    @property
+    def remaining(self) -> dict[str, float]:
+        """What is neither spent nor promised to running trials, in the units of the budget."""
+        return self.history.remaining()
+
+    @property
+    def state(self) -> str:
+        """"open": ask will give a grant; "waiting": not until something is told; "finished"."""
+        self._journal.sync()
+        answer = self._journal.peek()
+        if isinstance(answer, Granted):
+            return "open"
+        return "finished" if isinstance(answer, Done) else "waiting"
+
+    def ask(self) -> Grant | None:
+        """The next grant; None if there is nothing to start now (``state`` says whether ever)."""
+        for trial in self._journal.orphans():
+            if self._journal.adopt(trial.index, trial.step):
+                return _grant_of(trial, "taken over from a worker that is gone")
+        answer = self._journal.grant()
+        if isinstance(answer, Granted):
+            return _grant_of(self.history.trials[answer.trial], answer.reason)
+        return None
+
+    def tell(self, grant: Grant, readings: object) -> None:
+        """Report on a grant: the reading at ``until``, a list with one a step, or step to reading.
+
+        A reading that is known already is ignored if it is the same and refused if it differs.
+        """
+        for step, given in _by_step(grant, readings).items():
+            trial = self._trial_of(grant)
+            if step in trial.readings:
+                _refuse_other_value(trial, step, given)
+            elif trial.state in ("failed", "lost", "stopped"):
+                raise ReadingError(f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings")
+            else:
+                self._journal.report(grant.trial, step, given)
+                if self.history.trials[grant.trial].state == "failed":
+                    return
+
+    def fail(self, grant: Grant, error: object) -> None:
+        """Report that the step after the last reading could not be done."""
+        self._trial_of(grant)
+        self._journal.close(grant.trial, "failed", _message(error), steps=1)
+
+    def _trial_of(self, grant: Grant) -> TrialRecord:
+        if not 0 <= grant.trial < len(self.history.trials):
+            raise ReadingError(f"this study has no trial {grant.trial}")
+        return self.history.trials[grant.trial]
+
+    def run(
+        self, objective: Any, *, workers: int = 1, executor: Executor | None = None, progress: bool | None = None
+    ) -> Study:
+        """Run the objective until the budget is spent or nothing is left to try."""
+        from shoestring.executors.driver import drive
+
+        drive(self._journal, objective, workers, executor, progress, self.note)
+        if self.history.best() is None:
+            raise EverythingFailed(_first_failure(self.history))
+        return self
+
+    def verify(self, method: Method | None = None) -> Verification:
+        """Decide again along the log and name the first grant that differs."""
+        decider = method or self._journal.method
+        if decider is None:
+            raise MethodError("this study was made with a method of your own: pass it as verify(method=...)")
+        history, checked = History(), 0
+        for position, event in enumerate(self._journal.log.read(self._journal.study, 0)):
+            if isinstance(event, Granted):
+                again = next_grant(decider, history, event.worker, event.at)
+                if again != event:
+                    return Verification(checked, position, _difference(event, again))
+                checked += 1
+            history.apply(event)
+        return Verification(checked)
+
+    def frame(self) -> Any:
+        """The readings as a pandas DataFrame, one row a reading (needs pandas)."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("study.frame() needs pandas: pip install 'shoestring[plots]', or use study.rows()") from None
+        return pandas.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The readings as plain rows; a trial without a reading has one row with an empty value."""
+        rows = []
+        for trial in self.history.trials:
+            head = {"trial": trial.index, "arm": trial.arm, "replicate": trial.replicate, "state": trial.state}
+            tail = {"seed": trial.seed, **trial.config}
+            empty = Reading(None)  # type: ignore[arg-type]
+            for step, reading in trial.readings.items() or [(0, empty)]:
+                values = {"step": step, "value": reading.value, "cost": reading.cost, **reading.metrics}
+                rows.append({**head, **values, **tail})
+        return rows
+
+    def references(self) -> list[str]:
+        """Where the methods of this study were published."""
+        method = self._journal.method
+        parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
+        return [part.reference for part in parts if getattr(part, "reference", "")]
+
+
+def _check_options(mode: object, max_resource: object, seed: object) -> None:
+    if mode not in ("min", "max"):
+        raise MethodError(f"mode is {mode!r}; it is 'min' or 'max'")
+    if max_resource is not None and (not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1):
+        raise MethodError(f"max_resource is {max_resource!r}; it is the most steps a trial can have, a whole number from 1")
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise MethodError(f"seed is {seed!r}; it is a whole number")
+
+
+def _method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
+    if given == "auto":
+        return auto(budget, max_resource)
+    if isinstance(given, str):
+        return named(given), ""
+    if not callable(getattr(given, "decide", None)):
+        what = "a sampler" if hasattr(given, "propose") else "a scheduler" if hasattr(given, "next") else "no method"
+        raise MethodError(
+            f"method is {given!r}, {what}: give a name, compose(sampler, scheduler), or an object with decide(history, rng)"
+        )
+    return given, ""  # type: ignore[return-value]
+
+
+def _first_grant(method: Method, opened: Opened) -> None:
+    """Decide the first grant on an empty study, so that what cannot work fails before anything is spent."""
+    history = History()
+    history.apply(opened)
+    answer = next_grant(method, history, "", opened.at)
+    if not isinstance(answer, Granted):
+        raise MethodError(f"the method has nothing to try: {answer.reason}")
+
+
+def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
+    differs = differing_parameter(stored.space, given.space)
+    for field in ("mode", "max_resource", "seed") if any_method else ("mode", "max_resource", "seed", "method"):
+        if differs is None and getattr(stored, field) != getattr(given, field):
+            differs = f"{field} was {getattr(stored, field)!r} and is now {getattr(given, field)!r}"
+    if differs:
+        raise StudyMismatch(f"the stored study {name!r} differs from the one given: {differs}; give it another name")
+
+
+def _grant_of(trial: TrialRecord, reason: str) -> Grant:
+    return Grant(trial.index, dict(trial.config), trial.seed, trial.step, trial.until, reason)
+
+
+def _by_step(grant: Grant, readings: object) -> Mapping[int, object]:
+    if isinstance(readings, Mapping):
+        by_step = dict(sorted(readings.items()))
+    elif isinstance(readings, (list, tuple)):
+        by_step = dict(enumerate(readings, grant.start + 1))
+    else:
+        by_step = {grant.until: readings}
+    for step in by_step:
+        if not isinstance(step, int) or not grant.start < step <= grant.until:
+            raise ReadingError(f"step {step!r} is outside of the grant, which runs from {grant.start + 1} to {grant.until}")
+    return by_step
+
+
+def _refuse_other_value(trial: TrialRecord, step: int, given: object) -> None:
+    known, value = trial.readings[step].value, given.value if isinstance(given, Reading) else given
+    if value != known:
+        raise ReadingError(f"step {step} of trial {trial.index} was told as {known!r} and is now told as {value!r}")
+
+
+def _message(error: object) -> str:
+    return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+
+
+def _first_failure(history: History) -> str:
+    failed = next((trial for trial in history.closings if trial.state != "finished"), None)
+    if failed is None:
+        return "there is no reading yet: nothing has been told"
+    return (
+        f"no trial gave a usable reading; {len(history.closings)} ended without one, "
+        f"the first (trial {failed.index}, {failed.config}) as {failed.state}: {failed.message}"
+    )
+
+
+def _difference(stored: Granted, again: object) -> str:
+    if not isinstance(again, Granted):
+        return f"the log grants trial {stored.trial}, the method decides {again!r}"
+    for field in ("trial", "config", "start", "until", "seed", "reason", "notes", "arm", "replicate", "reserved"):
+        if getattr(stored, field) != getattr(again, field):
+            return f"{field} is {getattr(stored, field)!r} in the log, the method decides {getattr(again, field)!r}"
+    return "the two grants differ"

@@ -1,0 +1,74 @@
+"""The front door: one call that opens a study and runs it to the end of its budget."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoestring.budget import Budget
+from shoestring.executors.base import check_objective
+from shoestring.loading import stop_if_loading
+from shoestring.logs import Log
+from shoestring.method import Method
+from shoestring.study import Study
+
+if TYPE_CHECKING:
+    from shoestring.executors import Executor
+
+
+def tune(
+    objective: Any,
+    space: Any,
+    *,
+    budget: Budget | str,
+    method: str | Method = "auto",
+    mode: str = "min",
+    max_resource: int | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
+    storage: str | Path | Log | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Study:
+    """Tune an objective within a budget, and give back the study.
+
+    The objective is a function of a :class:`~shoestring.Trial`. It returns a number, or it is a
+    generator that yields one reading after each step; then it can be paused, resumed and stopped.
+    Calling ``tune`` again with the same storage and name continues the study to the same total.
+
+    >>> import shoestring as ss
+    >>> def train(trial):
+    ...     error = 1.0
+    ...     while True:
+    ...         error *= 1 - trial.config["rate"] * (1 - trial.config["rate"])
+    ...         yield error
+    >>> study = ss.tune(train, {"rate": (0.0, 1.0)}, budget="100 steps", max_resource=9, method="asha")
+    >>> study.spent["steps"], 0.3 < study.best.config["rate"] < 0.7
+    (100, True)
+    """
+    stop_if_loading()
+    check_objective(objective, max_resource)
+    study = Study(
+        space,
+        budget=budget,
+        method=method,
+        mode=mode,
+        max_resource=max_resource,
+        storage=storage,
+        name=name,
+        seed=seed,
+        _objective=_place(objective),
+    )
+    return study.run(objective, workers=workers, executor=executor, progress=progress)
+
+
+def _place(objective: Any) -> str | None:
+    """Where the objective is defined, so that ``shoestring resume`` finds it again."""
+    try:
+        path = Path(inspect.getsourcefile(objective) or "")
+    except TypeError:
+        return None
+    name = getattr(objective, "__qualname__", "")
+    return f"{path}:{name}" if path.is_file() and name.isidentifier() else None
