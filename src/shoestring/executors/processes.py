@@ -74,6 +74,7 @@ class _Worker:
     pipe: multiprocessing.connection.Connection
     job: Job | None = None
     ends: float | None = None
+    ready: bool = False
     owed: bool = False
     waiting: deque[Job] = field(default_factory=deque)
     alive: dict[int, None] = field(default_factory=dict)
@@ -86,8 +87,11 @@ class ProcessesSession:
         self.slots = options.workers
         self._options = options
         self._setup = setup
-        self._workers: list[_Worker] = []
         self._early: list[Report] = []
+        # All at once and before anything is granted: loading takes time that is nobody's budget.
+        self._workers = [self._spawn() for _ in range(options.workers)]
+        for worker in self._workers:
+            self._greet(worker)
 
     def now(self) -> float:
         return now()
@@ -122,15 +126,19 @@ class ProcessesSession:
             command = [sys.executable, "-c", program, str(theirs.fileno())]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         worker = _Worker(process, ours)
-        try:
-            ours.send(self._setup)
-            verdict, what = ours.recv()
-        except (EOFError, OSError):
-            verdict, what = "broken", f"it ended with code {process.wait()}"
-        if verdict == "broken":
-            process.wait()
-            raise ObjectiveError(f"a worker process could not load the objective: {what}")
+        self._send(worker, "setup", self._setup)
         return worker
+
+    def _greet(self, worker: _Worker) -> None:
+        """Wait until a worker has loaded the objective, or raise why it could not."""
+        try:
+            verdict, what = worker.pipe.recv()
+        except (EOFError, OSError):
+            verdict, what = "broken", f"it ended with code {worker.process.wait()}"
+        if verdict == "broken":
+            self.close()
+            raise ObjectiveError(f"a worker process could not load the objective: {what}")
+        worker.ready = True
 
     def _begin(self, worker: _Worker, job: Job) -> None:
         self._release(worker)
@@ -180,6 +188,9 @@ class ProcessesSession:
             self._send(worker, order, None)
 
     def _receive(self, worker: _Worker) -> list[Report]:
+        if not worker.ready:
+            self._greet(worker)
+            return []
         try:
             _, report = worker.pipe.recv()
         except (EOFError, OSError):

@@ -39,7 +39,7 @@ def main() -> None:
     parent: Connection = Connection(int(sys.argv[1]))
     inbox: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(parent, inbox), daemon=True).start()
-    setup: Setup = inbox.get()
+    setup: Setup = inbox.get()[1]
     try:
         objective = _objective(setup)
     except BaseException as error:
