@@ -172,9 +172,7 @@ class Adopted:
 
 Event = Opened | Budgeted | Granted | Reported | Closed | Adopted
 
-_KINDS: dict[str, type[Event]] = {
-    kind.kind: kind for kind in (Opened, Budgeted, Granted, Reported, Closed, Adopted)
-}
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Opened, Budgeted, Granted, Reported, Closed, Adopted)}
 _NAMES = {kind: tuple(f.name for f in fields(kind) if f.name != "at") for kind in _KINDS.values()}
 _DEFAULTS = {kind: {f.name: f.default for f in fields(kind)} for kind in _KINDS.values()}
 

@@ -283,7 +283,15 @@ class History:
         if event.trial == len(self.trials):
             arm = self.arms[event.arm]
             trial = TrialRecord(
-                event.trial, event.arm, event.replicate, event.seed, arm.config, event.worker, 0, event.until, event.reserved
+                event.trial,
+                event.arm,
+                event.replicate,
+                event.seed,
+                arm.config,
+                event.worker,
+                0,
+                event.until,
+                event.reserved,
             )
             self.trials.append(trial)
             arm.trials.append(trial)

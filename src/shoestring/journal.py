@@ -114,10 +114,19 @@ class Journal:
                 return self._closed(trial, "failed", str(error), used, _cost_of(given))
             afforded = self.history.affordable_cost(trial, step)
             if reading.cost and reading.cost > afforded + 1e-9:
-                message = f"its reading {reading.value:g} cost {reading.cost:g} with {afforded:g} left, and does not count"
+                message = (
+                    f"its reading {reading.value:g} cost {reading.cost:g} with {afforded:g} left, and does not count"
+                )
                 return self._closed(trial, "stopped", message, used, afforded)
             return Reported(
-                self._stamp(), index, step, reading.value, reading.low, reading.high, reading.cost, reading.metrics or None
+                self._stamp(),
+                index,
+                step,
+                reading.value,
+                reading.low,
+                reading.high,
+                reading.cost,
+                reading.metrics or None,
             )
 
         self._append(make)

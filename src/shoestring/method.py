@@ -170,7 +170,9 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
             return proposal
     if codec.finite:
         left = untried(history)
-        return Proposal(left[int(rng.integers(len(left)))], "random, the sampler only repeated itself") if left else None
+        return (
+            Proposal(left[int(rng.integers(len(left)))], "random, the sampler only repeated itself") if left else None
+        )
     for _ in range(1000):
         config = codec.sample(rng)
         if Codec.key(config) not in keys:

@@ -95,8 +95,10 @@ def _parameter(name: str, spec: Any) -> Any:
         if isinstance(spec, list):
             return CategoricalHyperparameter(name, spec)
         low, high = (spec.low, spec.high) if isinstance(spec, Log) else _pair(spec)
-        kind = Integer if isinstance(low, int) and isinstance(high, int) else Float
-        return kind(name, (low, high), log=isinstance(spec, Log))
+        logarithmic = isinstance(spec, Log)
+        if isinstance(low, int) and isinstance(high, int):
+            return Integer(name, (low, high), log=logarithmic)
+        return Float(name, (low, high), log=logarithmic)
     except (TypeError, ValueError) as error:
         raise SpaceError(
             f"parameter {name!r} is {spec!r}, which is no range or choice ({error}); "
@@ -248,7 +250,9 @@ class Codec:
         for name in self._order:
             active = self._active(name, dict(config))
             if active != (name in config):
-                raise SpaceError(f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}")
+                raise SpaceError(
+                    f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}"
+                )
             if active and not self.space[name].legal_value(config[name]):
                 raise SpaceError(f"parameter {name!r} is {config[name]!r}, outside of {self.space[name]}")
         if not self.allowed(dict(config)):

@@ -143,7 +143,7 @@ class Study:
 
     @property
     def state(self) -> str:
-        """"open": ask will give a grant; "waiting": not until something is told; "finished"."""
+        """ "open": ask will give a grant; "waiting": not until something is told; "finished"."""
         self._journal.sync()
         answer = self._journal.peek()
         if isinstance(answer, Granted):
@@ -170,7 +170,9 @@ class Study:
             if step in trial.readings:
                 _refuse_other_value(trial, step, given)
             elif trial.state in ("failed", "lost", "stopped"):
-                raise ReadingError(f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings")
+                raise ReadingError(
+                    f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings"
+                )
             else:
                 self._journal.report(grant.trial, step, given)
                 if self.history.trials[grant.trial].state == "failed":
@@ -217,7 +219,9 @@ class Study:
         try:
             import pandas
         except ImportError:
-            raise ImportError("study.frame() needs pandas: pip install 'shoestring[plots]', or use study.rows()") from None
+            raise ImportError(
+                "study.frame() needs pandas: pip install 'shoestring[plots]', or use study.rows()"
+            ) from None
         return pandas.DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
@@ -236,14 +240,19 @@ class Study:
         """Where the methods of this study were published."""
         method = self._journal.method
         parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
-        return [part.reference for part in parts if getattr(part, "reference", "")]
+        found = [getattr(part, "reference", None) for part in parts]
+        return [reference for reference in found if reference]
 
 
 def _check_options(mode: object, max_resource: object, seed: object) -> None:
     if mode not in ("min", "max"):
         raise MethodError(f"mode is {mode!r}; it is 'min' or 'max'")
-    if max_resource is not None and (not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1):
-        raise MethodError(f"max_resource is {max_resource!r}; it is the most steps a trial can have, a whole number from 1")
+    if max_resource is not None and (
+        not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1
+    ):
+        raise MethodError(
+            f"max_resource is {max_resource!r}; it is the most steps a trial can have, a whole number from 1"
+        )
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise MethodError(f"seed is {seed!r}; it is a whole number")
 
@@ -256,7 +265,7 @@ def _method(given: object, budget: Budget, max_resource: int | None) -> tuple[Me
     if not callable(getattr(given, "decide", None)):
         what = "a sampler" if hasattr(given, "propose") else "a scheduler" if hasattr(given, "next") else "no method"
         raise MethodError(
-            f"method is {given!r}, {what}: give a name, compose(sampler, scheduler), or an object with decide(history, rng)"
+            f"method is {given!r}, {what}: give a name, compose(sampler, scheduler), or an object with a decide method"
         )
     return given, ""  # type: ignore[return-value]
 
@@ -292,7 +301,9 @@ def _by_step(grant: Grant, readings: object) -> Mapping[int, object]:
         by_step = {grant.until: readings}
     for step in by_step:
         if not isinstance(step, int) or not grant.start < step <= grant.until:
-            raise ReadingError(f"step {step!r} is outside of the grant, which runs from {grant.start + 1} to {grant.until}")
+            raise ReadingError(
+                f"step {step!r} is outside of the grant, which runs from {grant.start + 1} to {grant.until}"
+            )
     return by_step
 
 

@@ -104,28 +104,27 @@ class Trial:
 def check_objective(objective: Any, max_resource: int | None) -> None:
     """Refuse what cannot be an objective before anything is spent on it."""
     if inspect.isgenerator(objective):
-        raise ObjectiveError("the objective is a generator that was already called; pass the function itself, without ()")
+        raise ObjectiveError(
+            "the objective is a generator that was already called: pass the function itself, without ()"
+        )
     if not callable(objective):
         raise ObjectiveError(
-            f"the objective is {objective!r}; it must be a function of a trial that returns a number, or yields one a step"
+            f"the objective is {objective!r}; it must be a function of a trial that returns a number or yields one a step"
         )
     if inspect.isclass(objective):
-        raise ObjectiveError(f"the objective is the class {objective.__name__}; pass a function, or an instance that can be called")
-    steps = inspect.isgeneratorfunction(inspect.unwrap(objective)) or inspect.isgeneratorfunction(
-        getattr(type(objective), "__call__", None)
-    )
+        name = objective.__name__
+        raise ObjectiveError(f"the objective is the class {name}; pass a function, or an instance that can be called")
+    call = objective if inspect.isroutine(objective) else type(objective).__call__
+    steps = inspect.isgeneratorfunction(inspect.unwrap(objective)) or inspect.isgeneratorfunction(call)
     if steps and max_resource is None:
-        raise ObjectiveError("the objective yields a reading a step: say how many steps a trial can have, max_resource=...")
-    if not steps and inspect.isfunction(objective) and (max_resource or 1) > 1 and not _may_return_iterator(objective):
         raise ObjectiveError(
-            f"max_resource is {max_resource}, but the objective returns once: "
-            "make it a generator that yields a reading after each step, or leave max_resource out"
+            "the objective yields a reading a step: say how many steps a trial can have, max_resource=..."
         )
-
-
-def _may_return_iterator(objective: Any) -> bool:
-    """A plain function might hand on another's generator; one annotated with a number does not."""
-    return inspect.signature(objective).return_annotation not in (float, "float", int, "int")
+    if not steps and inspect.isroutine(objective) and (max_resource or 1) > 1:
+        raise ObjectiveError(
+            f"max_resource is {max_resource}, but the objective returns once: make it a generator that yields a "
+            "reading after each step (`yield from`, if it hands on another one), or leave max_resource out"
+        )
 
 
 class Stepper:

@@ -13,6 +13,7 @@ import pickle
 import subprocess
 import sys
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -155,10 +156,8 @@ class ProcessesSession:
     @staticmethod
     def _send(worker: _Worker, order: str, what: object) -> None:
         """Send an order; a worker that is gone is noticed when its pipe is read."""
-        try:
+        with suppress(OSError):
             worker.pipe.send((order, what))
-        except OSError:
-            pass
 
     def collect(self, until: float | None) -> list[Report]:
         for worker in list(self._workers):

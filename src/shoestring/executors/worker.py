@@ -109,4 +109,3 @@ def _checked(report: Report) -> Report:
         return replace(report, reading=checked_reading(report.reading))
     except ReadingError as error:
         return replace(report, how="failed", reading=None, message=str(error))
-

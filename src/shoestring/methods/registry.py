@@ -71,7 +71,10 @@ def described(method: object) -> dict[str, Any]:
     values = {f.name: getattr(method, f.name) for f in fields(method)}
     return {
         "class": type(method).__name__,
-        **{name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else value for name, value in values.items()},
+        **{
+            name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else value
+            for name, value in values.items()
+        },
     }
 
 
@@ -90,4 +93,6 @@ def rebuilt(description: Mapping[str, Any]) -> Any:
     try:
         return kind(**values)
     except TypeError as error:
-        raise MethodError(f"the log's method {dict(description)!r} cannot be rebuilt by this version: {error}") from None
+        raise MethodError(
+            f"the log's method {dict(description)!r} cannot be rebuilt by this version: {error}"
+        ) from None

@@ -20,4 +20,8 @@ class Full:
             return unfinished
         if may_start:
             return Start(full, f"a new arm for all of its {full} steps" if full > 1 else "a new arm")
-        return Wait("every configuration has been tried") if history.running else Done("every configuration has been tried")
+        return (
+            Wait("every configuration has been tried")
+            if history.running
+            else Done("every configuration has been tried")
+        )

@@ -126,7 +126,11 @@ def next_in_brackets(history: History, plan: list[Bracket], eta: float, overlap:
         if answer is None and full and number == progress.number:
             progress.number, progress.offset = number + 1, offset + current.arms
         if not full:
-            return Wait("a bracket waits for its trials") if history.running else Done("every configuration has been tried")
+            return (
+                Wait("a bracket waits for its trials")
+                if history.running
+                else Done("every configuration has been tried")
+            )
         if answer is not None and not overlap:
             return answer
         number, offset = number + 1, offset + current.arms

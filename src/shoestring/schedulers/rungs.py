@@ -33,7 +33,8 @@ def ladder(min_resource: int, max_resource: int, eta: float) -> list[int]:
     >>> ladder(1, 81, 3), ladder(2, 50, 3)
     ([1, 3, 9, 27, 81], [2, 6, 18, 50])
     """
-    rungs, exact = [], float(min_resource)
+    rungs: list[int] = []
+    exact = float(min_resource)
     while exact < max_resource - 1e-9:
         if not rungs or int(exact + 1e-9) > rungs[-1]:
             rungs.append(int(exact + 1e-9))
