@@ -165,7 +165,7 @@ class History:
         if self.ledger.exhausted():
             return 0
         per_step = self.expected_cost(trial)
-        by_cost = math.floor(self.ledger.free("cost") / per_step) if per_step > 0 else math.inf
+        by_cost = self.ledger.free("cost") / per_step if per_step > 0 else math.inf
         return min(self.ledger.free("steps"), by_cost)
 
     def expected_cost(self, trial: TrialRecord | None) -> float:

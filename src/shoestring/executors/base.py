@@ -109,7 +109,7 @@ def check_objective(objective: Any, max_resource: int | None) -> None:
         )
     if not callable(objective):
         raise ObjectiveError(
-            f"the objective is {objective!r}; it must be a function of a trial that returns a number or yields one a step"
+            f"the objective is {objective!r}; it must be a function of a trial that returns a number or yields them"
         )
     if inspect.isclass(objective):
         name = objective.__name__
