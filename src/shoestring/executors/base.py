@@ -133,7 +133,7 @@ class Stepper:
     def __init__(self, objective: Any, job: Job, files: TrialFiles) -> None:
         self._objective = objective
         self._files = files
-        self._step = job.start
+        self.step = job.start
         self._iterator: Iterator[Any] | None = None
         self._returned = False
         self.job = job
@@ -141,14 +141,14 @@ class Stepper:
     def advance(self) -> Report:
         """Run to the next step that is not in the log yet."""
         while True:
-            step = self._step + 1
+            step = self.step + 1
             try:
                 outcome = self._next()
             except StopIteration:
                 return Report(self.job.trial, step, "finished")
             except (Exception, SystemExit) as error:
                 return Report(self.job.trial, step, "failed", message=told(error))
-            self._step = step
+            self.step = step
             if step > self.job.known:
                 self._files.keep(step)
                 return Report(self.job.trial, step, "reading", outcome)

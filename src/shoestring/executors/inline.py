@@ -53,11 +53,15 @@ class InlineSession:
         return now()
 
     def resume_from(self, trial: int, step: int) -> int:
-        return step if trial in self._alive else files_of(self._directory, trial).newest(step)
+        stepper = self._alive.get(trial)
+        # Another process may have carried the trial on since it was paused here.
+        if stepper is not None and stepper.step == step:
+            return step
+        return files_of(self._directory, trial).newest(step)
 
     def submit(self, job: Job) -> None:
         stepper = self._alive.pop(job.trial, None)
-        if stepper is None:
+        if stepper is None or stepper.step != job.start:
             files = files_of(self._directory, job.trial)
             files.restore(job.start)
             stepper = Stepper(self._objective, job, files)

@@ -78,7 +78,7 @@ class _Worker:
     ready: bool = False
     owed: bool = False
     waiting: deque[Job] = field(default_factory=deque)
-    alive: dict[int, None] = field(default_factory=dict)
+    alive: dict[int, int] = field(default_factory=dict)  # paused trials and how far they are
 
 
 class ProcessesSession:
@@ -98,12 +98,13 @@ class ProcessesSession:
         return now()
 
     def resume_from(self, trial: int, step: int) -> int:
-        if any(trial in worker.alive for worker in self._workers):
+        # Another process may have carried the trial on since it was paused here.
+        if any(worker.alive.get(trial) == step for worker in self._workers):
             return step
         return files_of(self._setup.directory, trial).newest(step)
 
     def submit(self, job: Job) -> None:
-        owner = next((w for w in self._workers if job.trial in w.alive), None)
+        owner = next((w for w in self._workers if w.alive.get(job.trial) == job.start), None)
         if owner is not None and owner.job is not None:
             if files_of(self._setup.directory, job.trial).newest(job.start) != job.start:
                 owner.waiting.append(job)
@@ -146,7 +147,7 @@ class ProcessesSession:
         limit = self._options.trial_seconds
         worker.job, worker.ends = job, None if limit is None else now() + limit
         worker.alive.pop(job.trial, None)
-        worker.alive[job.trial] = None
+        worker.alive[job.trial] = job.start
         while len(worker.alive) > self._options.alive:
             longest = next(iter(worker.alive))
             del worker.alive[longest]
@@ -197,7 +198,9 @@ class ProcessesSession:
             return self._bury(worker, "lost", f"its process ended with code {code}")
         assert worker.job is not None
         worker.owed = True
-        if report.how != "reading":
+        if report.how == "reading":
+            worker.alive[report.trial] = report.step
+        else:
             del worker.alive[report.trial]
         over = report.how != "reading" or report.step >= worker.job.until
         worker.job = None if over else replace(worker.job, known=report.step)

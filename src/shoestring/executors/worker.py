@@ -85,7 +85,7 @@ def _serve(parent: Connection, inbox: queue.Queue[Any], objective: Any, director
 
     while True:
         job: Job = order()[1]
-        if job.trial not in alive:
+        if job.trial not in alive or alive[job.trial].step != job.start:
             files = files_of(directory, job.trial)
             files.restore(job.start)
             alive[job.trial] = Stepper(objective, job, files)

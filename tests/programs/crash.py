@@ -1,0 +1,101 @@
+"""Run a study in a child process, kill -9 it at random moments, and start it again until it ends.
+
+    python tests/programs/crash.py STORAGE --kills 50 --workers 1 [--forgetful]
+
+Prints a line of JSON: how often it was killed. The objective's state depends on how many steps were
+really trained, so files that are a step ahead of the log, or half written, show in the readings.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+import shoestring as ss
+from shoestring.executors import Inline, Processes
+
+STEPS = 400
+PAUSE = float(os.environ.get("CRASH_PAUSE", "0.001"))
+
+
+def train(trial):
+    state = {"weight": trial.config["x"], "trained": 0}
+    path = trial.directory / "state.json"
+    if trial.start:
+        state = json.loads(path.read_text())
+    while True:
+        state["trained"] += 1
+        state["weight"] = 0.9 * state["weight"] + (trial.seed % 97) / (100 + state["trained"])
+        with path.open("w") as file:
+            text = json.dumps(state)
+            file.write(text[: len(text) // 2])
+            file.flush()
+            time.sleep(PAUSE)
+            file.write(text[len(text) // 2 :])
+        yield state["weight"]
+
+
+def forgetful(trial):
+    weight = trial.config["x"]
+    for step in range(1, 1000):
+        time.sleep(PAUSE)
+        weight = 0.9 * weight + (trial.seed % 97) / (100 + step)
+        yield weight
+
+
+def run(storage, workers, objective):
+    executor = Inline(alive=4) if workers == 1 else Processes(workers)
+    ss.tune(
+        objective, {"x": (0.0, 1.0)}, budget=ss.Budget(steps=STEPS), max_resource=9, method="asha",
+        storage=storage, name="crash", executor=executor, progress=False,
+    )  # fmt: skip
+
+
+def child(storage, workers, objective):
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            run(storage, workers, objective)
+            code = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(code)
+    return pid
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("storage")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--shortest", type=float, default=0.0)
+    parser.add_argument("--longest", type=float, default=0.08)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--forgetful", action="store_true")
+    options = parser.parse_args()
+    objective = forgetful if options.forgetful else train
+    # Warm up once, so that each child dies in the middle of work and not of imports.
+    ss.Study({"x": (0.0, 1.0)}, budget="9 steps", max_resource=9, method="asha")
+    moments, kills = random.Random(options.seed), 0
+    while True:
+        pid = child(options.storage, options.workers, objective)
+        if kills < options.kills:
+            time.sleep(moments.uniform(options.shortest, options.longest))
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        if os.WIFSIGNALED(status):
+            kills += 1
+        elif os.WEXITSTATUS(status):
+            sys.exit(f"the child ended with {status} after {kills} kills")
+        else:
+            break
+    print(json.dumps({"kills": kills}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""One of several processes that use one SQLite study: append to it, or tune it.
+
+    python tests/programs/together.py append STORAGE COUNT
+    python tests/programs/together.py tune STORAGE
+"""
+
+import sys
+import time
+
+import shoestring as ss
+from shoestring.errors import Conflict
+from shoestring.events import Budgeted
+from shoestring.logs import open_log
+
+
+def append(storage, count):
+    log = open_log(storage)
+    study, position = log.find("shared"), 1
+    for i in range(count):
+        while True:
+            try:
+                log.append(study, [Budgeted(0.0, {"steps": 1, "cost": i + 1})], position)
+                break
+            except Conflict:
+                position += len(log.read(study, position))
+        position += 1
+
+
+def train(trial):
+    for step in range(trial.start + 1, 100):
+        time.sleep(0.002)
+        (trial.directory / "step").write_text(str(step))
+        yield trial.config["x"] + 1 / step
+
+
+def tune(storage):
+    ss.tune(
+        train, {"x": (0.0, 1.0)}, budget=ss.Budget(steps=300), max_resource=9, method="asha",
+        storage=storage, name="shared", progress=False,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "append":
+        append(sys.argv[2], int(sys.argv[3]))
+    else:
+        tune(sys.argv[2])

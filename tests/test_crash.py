@@ -1,0 +1,87 @@
+"""Real kill -9 at random moments: what follows is what would have followed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shoestring as ss
+from shoestring.events import Adopted, Granted, Reported
+from shoestring.testing.laws import check_budget_law
+
+PROGRAM = Path(__file__).parent / "programs" / "crash.py"
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="killing a forked child needs a Unix system")
+
+
+def run(storage, *arguments, pause="0.001"):
+    """Run the program to its end; how often it was killed on the way."""
+    done = subprocess.run(
+        [sys.executable, PROGRAM, storage, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "CRASH_PAUSE": pause},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["kills"]
+
+
+def events_of(storage):
+    study = ss.Study.load(storage, "crash")
+    return study, study._journal.log.read(study._journal.study, 0)
+
+
+def decisions(events):
+    return [(e.trial, e.arm, e.seed, e.start, e.until, e.config, e.reason) for e in events if isinstance(e, Granted)]
+
+
+def readings(events):
+    return [(e.trial, e.step, e.value) for e in events if isinstance(e, Reported)]
+
+
+def test_a_study_killed_fifty_times_is_the_study_that_was_not_killed(tmp_path):
+    whole, broken = str(tmp_path / "whole.db"), str(tmp_path / "broken.db")
+    assert run(whole) == 0
+    assert run(broken, "--kills", 55) >= 50
+    (_, expected), (study, events) = events_of(whole), events_of(broken)
+    assert decisions(events) == decisions(expected)
+    assert readings(events) == readings(expected)
+    check_budget_law(events)
+    assert study.spent["steps"] == 400
+    assert any(isinstance(event, Adopted) for event in events), "no kill hit a running trial"
+
+
+def test_four_processes_killed_again_and_again_keep_budget_and_integrity(tmp_path):
+    storage = str(tmp_path / "processes.db")
+    kills = run(storage, "--kills", 8, "--workers", 4, "--shortest", 0.6, "--longest", 1.2, pause="0.02")
+    study, events = events_of(storage)
+    assert kills >= 3
+    check_budget_law(events)
+    assert study.spent["steps"] == 400
+    assert len(readings(events)) == len({(trial, step) for trial, step, _ in readings(events)})
+    assert study.verify().ok
+    for trial in study.trials:  # each reading is what an unbroken training would have given
+        weight = trial.config["x"]
+        for step in range(1, trial.step + 1):
+            weight = 0.9 * weight + (trial.seed % 97) / (100 + step)
+            assert trial.readings[step].value == weight
+
+
+def test_without_checkpoints_a_trial_starts_over_and_pays(tmp_path):
+    storage = str(tmp_path / "forgetful.db")
+    assert run(storage, "--kills", 25, "--forgetful") >= 15
+    study, events = events_of(storage)
+    check_budget_law(events)
+    again, steps = 0, {}
+    for event in events:
+        if isinstance(event, Reported):
+            steps[event.trial] = event.step
+        elif isinstance(event, Adopted):
+            assert event.start == 0
+            again += steps.get(event.trial, 0)
+    assert again > 0
+    assert study.spent["steps"] == len(readings(events)) + again == 400
