@@ -1,0 +1,203 @@
+"""Tables that hold every combination of a grid, often several runs of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoestring.errors import SpaceError
+from shoestring.keyed import integer
+from shoestring.problems.arrays import checked_mode, checked_seconds, checked_step, read_arrays, required
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoestring.executors.base import Trial
+
+# What the known tables call their readings, and which way is better.
+_METRICS = {"val_loss": "min", "val_acc": "max"}
+
+
+class GridTable:
+    """A dense array of results, one axis a parameter, and one more for repeated runs if there are any.
+
+    ``axes`` gives the values along each axis, in the order of the array's axes. Numbers are searched
+    as an ordered list, anything else as choices. With ``continuous`` every parameter is a real range
+    instead, and a value between two of the grid counts as the nearest. The trial's seed draws which
+    of the repeated runs is read; those without a finite value were not recorded and are not drawn.
+
+    >>> from shoestring.problems import GridTable
+    >>> table = GridTable([[3.0, 2.0], [1.0, 4.0]], {"width": [16, 32], "act": ["relu", "tanh"]})
+    >>> table.best, table.best_config, table.reading({"width": 32, "act": "tanh"})
+    (1.0, {'width': 32, 'act': 'relu'}, 4.0)
+    """
+
+    max_resource = 1
+
+    def __init__(
+        self,
+        values: Any,
+        axes: Mapping[str, Sequence[Any]],
+        *,
+        mode: str = "min",
+        seconds: Any = None,
+        continuous: bool = False,
+    ) -> None:
+        from ConfigSpace import ConfigurationSpace
+
+        self.mode = checked_mode(mode)
+        self.axes = {name: _plain(axis) for name, axis in axes.items()}
+        self._values = _with_repeats(values, self.axes)
+        self._seconds = checked_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
+        self._continuous = continuous
+        self.space = ConfigurationSpace()
+        self.space.add([_parameter(name, axis, continuous) for name, axis in self.axes.items()])
+        self._means = _means(self._values)
+        self._best_at = _where_best(self._means, self.mode)
+
+    @classmethod
+    def load(cls, path: str | Path) -> GridTable:
+        """A table from an ``.npz``, its own axes (``reward``, ``dims``, ``coords_0`` …) or those of ``space.json``.
+
+        The first kind is read by the nearest grid value. Beside the second lies ``space.json`` with the
+        ``order`` of the axes and their ``choices``; the array is ``val_loss`` or ``val_acc``, with the
+        seconds in ``train_time``.
+        """
+        path = Path(path)
+        held = read_arrays(path)
+        if "reward" in held:
+            dims = [str(name) for name in held["dims"]] if "dims" in held else []
+            coordinates = [f"coords_{i}" for i in range(len(dims))]
+            required(held, ["reward", "dims", *coordinates], path)
+            axes = dict(zip(dims, (held[c].tolist() for c in coordinates), strict=True))
+            return cls(held["reward"], axes, mode="max", continuous=True)
+        metric = next((name for name in _METRICS if name in held), None)
+        if metric is None:
+            raise SpaceError(f"{path} has none of the arrays reward, {', '.join(_METRICS)}; it holds {', '.join(held)}")
+        return cls(held[metric], _axes_beside(path), mode=_METRICS[metric], seconds=held.get("train_time"))
+
+    def __repr__(self) -> str:
+        shape = " x ".join(str(len(axis)) for axis in self.axes.values())
+        return f"GridTable({shape}, {self._values.shape[-1]} runs each, mode={self.mode!r})"
+
+    @property
+    def best(self) -> float:
+        """The best mean over repeated runs; a single lucky run can lie beyond."""
+        return float(self._means[self._best_at])
+
+    @property
+    def best_config(self) -> dict[str, Any]:
+        return {name: axis[i] for (name, axis), i in zip(self.axes.items(), self._best_at, strict=True)}
+
+    def value(self, config: Mapping[str, Any]) -> float:
+        """The mean over the repeated runs of a configuration; NaN if none was recorded."""
+        return float(self._means[self.index(config)])
+
+    def index(self, config: Mapping[str, Any]) -> tuple[int, ...]:
+        """Where a configuration stands in the array."""
+        return tuple(self._position(name, config) for name in self.axes)
+
+    def _position(self, name: str, config: Mapping[str, Any]) -> int:
+        axis = self.axes[name]
+        try:
+            if self._continuous:
+                return min(range(len(axis)), key=lambda i: abs(axis[i] - config[name]))
+            return axis.index(config[name])
+        except (KeyError, ValueError, TypeError):
+            given = repr(config[name]) if name in config else "missing"
+            raise SpaceError(f"parameter {name!r} is {given}; the grid has {', '.join(map(repr, axis))}") from None
+
+    def _run(self, config: Mapping[str, Any], seed: int) -> tuple[int, ...]:
+        import numpy as np
+
+        index = self.index(config)
+        recorded = np.flatnonzero(np.isfinite(self._values[index]))
+        run = int(recorded[integer(seed, 0, "repeat") % len(recorded)]) if len(recorded) else 0
+        return (*index, run)
+
+    def reading(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
+        checked_step(step, 1)
+        return float(self._values[self._run(config, seed)])
+
+    def seconds(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
+        """How long the run took that the reading is of; 1 where none was given."""
+        return 1.0 if self._seconds is None else float(self._seconds[self._run(config, seed)])
+
+    def __call__(self, trial: Trial) -> float:
+        return self.reading(trial.config, 1, trial.seed)
+
+
+def _plain(axis: Sequence[Any]) -> list[Any]:
+    """Python's own values; a whole number among reals is a real one."""
+    values = [v.item() if hasattr(v, "item") else v for v in axis]
+    return [float(v) for v in values] if any(isinstance(v, float) for v in values) and _numeric(values) else values
+
+
+def _numeric(axis: Sequence[Any]) -> bool:
+    return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in axis)
+
+
+def _as_repeats(values: Any, axes: int) -> Any:
+    import numpy as np
+
+    array = None if values is None else np.asarray(values, dtype=float)
+    return array[..., None] if array is not None and array.ndim == axes else array
+
+
+def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
+    """The array with an axis for repeated runs, of length 1 if there were none."""
+    array: NDArray[np.float64] = _as_repeats(values, len(axes))
+    lengths = tuple(len(axis) for axis in axes.values())
+    if array.shape[:-1] != lengths or not array.size:
+        raise SpaceError(
+            f"the array has the shape {array.shape}, the axes {dict(zip(axes, lengths, strict=True))}; "
+            "give one axis a parameter in the same order, and at most one more for repeated runs"
+        )
+    return array
+
+
+def _parameter(name: str, axis: list[Any], continuous: bool) -> Any:
+    from ConfigSpace import CategoricalHyperparameter, Constant, Float, OrdinalHyperparameter
+
+    if len(set(axis)) != len(axis):
+        raise SpaceError(f"the axis {name!r} names a value twice: {axis}")
+    if len(axis) == 1:
+        return Constant(name, axis[0])
+    if continuous:
+        if not _numeric(axis):
+            raise SpaceError(f"the axis {name!r} is {axis}; a continuous table needs numbers")
+        return Float(name, (float(min(axis)), float(max(axis))))
+    return OrdinalHyperparameter(name, sorted(axis)) if _numeric(axis) else CategoricalHyperparameter(name, axis)
+
+
+def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means over the recorded runs, NaN where there is none."""
+    import numpy as np
+
+    recorded = np.isfinite(values)
+    counts = recorded.sum(axis=-1)
+    sums = np.where(recorded, values, 0.0).sum(axis=-1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _where_best(means: NDArray[np.float64], mode: str) -> tuple[int, ...]:
+    import numpy as np
+
+    if not np.isfinite(means).any():
+        raise SpaceError("the array holds no finite value: every trial would fail")
+    place = np.nanargmin(means) if mode == "min" else np.nanargmax(means)
+    return tuple(int(i) for i in np.unravel_index(place, means.shape))
+
+
+def _axes_beside(path: Path) -> dict[str, list[Any]]:
+    beside = path.with_name("space.json")
+    try:
+        body = json.loads(beside.read_text())
+        return {name: body["choices"][name] for name in body["order"]}
+    except OSError:
+        raise SpaceError(f"there is no {beside}, which names the axes of {path.name}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise SpaceError(f"{beside} cannot be read: it needs 'order' and 'choices' ({error})") from None
