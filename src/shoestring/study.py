@@ -82,8 +82,7 @@ class Study:
         _refuse_differences(stored, opened, name, method == "auto")
         if method == "auto":
             self._journal.method = rebuilt(stored.method) or chosen
-        if self.history.ledger.budget != limits:
-            self._journal.change_budget(limits.limits())
+        self.budget = limits
 
     @classmethod
     def load(cls, storage: str | Path | Log, name: str | None = None) -> Study:
@@ -130,6 +129,17 @@ class Study:
         if found is None:
             raise EverythingFailed(_first_failure(self.history))
         return found
+
+    @property
+    def budget(self) -> Budget:
+        """The total allowance. Assign another to go on to that; what is spent already counts."""
+        return self.history.ledger.budget
+
+    @budget.setter
+    def budget(self, given: Budget | str) -> None:
+        limits = as_budget(given)
+        if limits != self.budget:
+            self._journal.change_budget(limits.limits())
 
     @property
     def spent(self) -> dict[str, float]:
