@@ -1,0 +1,43 @@
+"""Objectives that worker processes can load."""
+
+import os
+import time
+
+
+def hanging(trial):
+    yield 1.0
+    if trial.config["x"] < 0.5:
+        time.sleep(1000)
+    yield 0.5
+
+
+def dying(trial):
+    yield trial.config["x"]
+    if trial.config["x"] < 0.5:
+        os._exit(3)
+    yield trial.config["x"] / 2
+
+
+def slow(trial):
+    while True:
+        time.sleep(0.05)
+        yield trial.config["x"]
+
+
+def stuck(trial):
+    yield 1.0
+    time.sleep(1000)
+
+
+def unpicklable_reading(trial):
+    yield Awkward(trial.config["x"])
+
+
+class Awkward:
+    def __init__(self, value):
+        self.value = value
+        self.lock = open(os.devnull)
+
+    def __float__(self):
+        self.lock.close()
+        return self.value

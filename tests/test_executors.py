@@ -1,0 +1,166 @@
+"""The executors: the contract, and what goes wrong in real processes."""
+
+import pytest
+
+import shoestring as ss
+from shoestring import compose
+from shoestring.errors import EverythingFailed, MethodError, ObjectiveError
+from shoestring.executors import Inline, Processes, Simulated
+from shoestring.executors.checkpoints import TrialFiles
+from shoestring.samplers import Random
+from shoestring.schedulers import ASHA, Full
+from shoestring.testing import check_executor
+
+from . import objectives
+
+SPACE = {"x": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [Inline(), Inline(alive=1), Simulated(1), Simulated(5), Processes(2), Processes(3, alive=1)],
+    ids=repr,
+)
+def test_contract(executor):
+    check_executor(executor)
+
+
+def run(objective, executor, budget, max_resource=2):
+    study = ss.Study(SPACE, budget=budget, method="random", max_resource=max_resource)
+    return study.run(objective, executor=executor)
+
+
+def test_a_trial_that_hangs_is_ended_and_the_study_goes_on():
+    study = run(objectives.hanging, Processes(2, trial_seconds=1.0), "10 evaluations")
+    for trial in study.trials:
+        assert trial.state == ("failed" if trial.config["x"] < 0.5 else "finished")
+        if trial.state == "failed":
+            assert "trial_seconds=1" in trial.message
+    assert study.spent["steps"] == 20, "the step that hung is charged"
+
+
+def test_a_trial_whose_process_dies_is_lost_and_the_study_goes_on():
+    study = run(objectives.dying, Processes(2), "12 evaluations")
+    lost = [trial for trial in study.trials if trial.state == "lost"]
+    assert lost
+    assert all(trial.config["x"] < 0.5 and "code 3" in trial.message and trial.step == 1 for trial in lost)
+    assert study.spent["steps"] == 24
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_a_deadline_ends_what_is_running(executor):
+    study = ss.Study(SPACE, budget="1s", method="random", max_resource=10_000)
+    study.run(objectives.stuck, executor=executor)
+    assert study.spent["seconds"] <= 1.0
+    assert {trial.state for trial in study.trials} == {"stopped"}
+    assert study.state == "finished"
+
+
+def test_seconds_are_charged_up_to_the_budget_and_no_further():
+    study = run(objectives.slow, Inline(), ss.Budget(seconds=0.5), max_resource=100)
+    assert 0.45 < study.spent["seconds"] <= 0.5
+    assert 3 <= len(study.history.readings) <= 10
+
+
+def test_a_reading_that_cannot_travel_is_a_number_all_the_same():
+    study = run(objectives.unpicklable_reading, Processes(2), "3 evaluations", max_resource=1)
+    assert all(trial.readings[1].value == trial.config["x"] for trial in study.trials)
+
+
+def test_an_objective_that_cannot_travel_is_refused_before_anything_is_spent():
+    study = ss.Study(SPACE, budget="3 evaluations", method="random")
+    with pytest.raises(ObjectiveError, match="top level"):
+        study.run(lambda trial: 1.0, executor=Processes(2))
+    assert study.spent["evaluations"] == 0
+
+
+def test_inline_lets_the_longest_paused_go_and_takes_it_up_again():
+    starts = []
+
+    def train(trial):
+        starts.append(trial.start)
+        step = trial.start
+        while True:
+            step += 1
+            (trial.directory / "step").write_text(str(step))
+            yield trial.config["x"] + 1 / step
+
+    study = ss.Study(SPACE, budget="60 steps", method="asha", max_resource=9)
+    study.run(train, executor=Inline(alive=1))
+    assert any(starts), "no trial was taken up from its files"
+    assert study.spent["steps"] == 60
+
+
+def test_a_trial_let_go_without_files_starts_over_and_pays():
+    def train(trial):
+        assert trial.start == 0
+        for step in range(1, 100):
+            yield trial.config["x"] + 1 / step
+
+    study = ss.Study(SPACE, budget="60 steps", method="asha", max_resource=9)
+    study.run(train, executor=Inline(alive=1))
+    assert study.spent["steps"] == 60
+    assert len(study.history.readings) < 60
+
+
+def test_simulated_time_and_utilisation():
+    class Problem:
+        def __call__(self, trial):
+            raise AssertionError("a problem is played, not called")
+
+        def reading(self, config, step, seed):
+            return config["x"] / step
+
+        def seconds(self, config, step, seed):
+            return 10.0
+
+    study = ss.Study(SPACE, budget="80 steps", method=compose(Random(), Full()), max_resource=4)
+    study.run(Problem(), executor=Simulated(5))
+    assert study.spent["seconds"] == pytest.approx(10 * 80 / 5)
+
+
+def test_simulated_deadline_is_exact():
+    study = ss.Study(SPACE, budget=ss.Budget(seconds=10.5), method=compose(Random(), ASHA()), max_resource=9)
+
+    def steady(trial):
+        while True:
+            yield trial.config["x"]
+
+    study.run(steady, executor=Simulated(3))
+    assert study.spent["seconds"] == 10.5
+    assert len(study.history.readings) == 30
+    assert sum(trial.state == "stopped" for trial in study.trials) == 3
+
+
+def test_a_broken_objective_does_not_burn_the_whole_budget():
+    study = ss.Study(SPACE, budget="30 evaluations", method="random")
+
+    def typo(trial):
+        return trial.config["y"]
+
+    with pytest.raises(EverythingFailed, match=r"trial 0.*KeyError: 'y'"):
+        study.run(typo)
+    assert study.spent["evaluations"] == 20
+    study.run(lambda trial: trial.config["x"])
+    assert study.spent["evaluations"] == 30, "once mended, the study goes on"
+
+
+def test_bad_options():
+    for make in (lambda: Inline(0), lambda: Simulated(0), lambda: Processes(0), lambda: Processes(2, trial_seconds=0)):
+        with pytest.raises(MethodError):
+            make()
+
+
+def test_files_follow_the_log(tmp_path):
+    files = TrialFiles(tmp_path / "trial-0")
+    (files.work() / "w").write_text("one")
+    files.keep(1)
+    files.keep(2)  # nothing changed: the state is still that of step 1
+    assert files.newest(2) == 1
+    (files.work() / "w").write_text("three")
+    files.keep(3)
+    assert (files.newest(2), files.newest(3)) == (1, 3), "the step before is kept until the next is logged"
+    files.restore(1)
+    assert (files.work() / "w").read_text() == "one"
+    files.restore(0)
+    assert not list(files.work().iterdir())

@@ -1,0 +1,419 @@
+"""Ask and tell, budgets, failures, resuming: the study without an executor."""
+
+import math
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoestring as ss
+from shoestring import Budget, Reading, Study
+from shoestring.errors import (
+    BudgetError,
+    CorruptLog,
+    EverythingFailed,
+    MethodError,
+    NewerLog,
+    ObjectiveError,
+    ReadingError,
+    SpaceError,
+    StorageError,
+    StudyMismatch,
+    StudyNotFound,
+)
+from shoestring.logs.memory import MemoryLog
+from shoestring.method import Done, Replicate, Start
+from shoestring.testing.laws import check_budget_law
+
+SPACE = {"x": (0.0, 1.0)}
+
+
+def study_of(budget="30 steps", **options):
+    return Study(SPACE, budget=budget, **{"method": "asha", "max_resource": 9, **options})
+
+
+def events_of(study):
+    return study._journal.log.read(study._journal.study, 0)
+
+
+class TestTelling:
+    def test_a_number_is_the_reading_at_the_end_of_the_grant(self):
+        study = study_of(method="random")
+        grant = study.ask()
+        study.tell(grant, 0.5)
+        assert study.trials[0].readings == {9: Reading(0.5)}
+        assert study.spent["steps"] == 9
+
+    def test_a_list_is_one_reading_a_step_and_may_come_in_parts(self):
+        study = study_of(method="random")
+        grant = study.ask()
+        study.tell(grant, [3.0, 2.0])
+        assert study.trials[0].state == "running"
+        study.tell(grant, [3.0, 2.0, 1.0])
+        assert [r.value for r in study.trials[0].readings.values()] == [3.0, 2.0, 1.0]
+
+    def test_a_mapping_is_step_to_reading(self):
+        study = study_of(method="random")
+        grant = study.ask()
+        study.tell(grant, {9: 1.0, 3: Reading(2.0, cost=4.0, accuracy=0.5)})
+        assert study.trials[0].readings[3].metrics == {"accuracy": 0.5}
+        assert study.trials[0].state == "finished"
+
+    def test_what_is_known_is_ignored_if_equal_and_refused_if_not(self):
+        study = study_of(method="random")
+        grant = study.ask()
+        study.tell(grant, {3: 1.0})
+        study.tell(grant, {3: 1.0})
+        with pytest.raises(ReadingError, match="1.0 and is now told as 2.0"):
+            study.tell(grant, {3: 2.0})
+        study.tell(grant, 0.5)
+        study.tell(grant, 0.5)
+
+    def test_a_step_outside_of_the_grant_is_refused(self):
+        study = study_of(method="random")
+        grant = study.ask()
+        for readings in ({0: 1.0}, {10: 1.0}, {"1": 1.0}, [1.0] * 10):
+            with pytest.raises(ReadingError, match="outside of the grant"):
+                study.tell(grant, readings)
+
+    @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "0.5", None, True, [], object()])
+    def test_bad_readings_end_the_trial_as_failed_and_are_charged(self, bad):
+        study = study_of(method="random")
+        grant = study.ask()
+        study.tell(grant, [1.0, bad])
+        trial = study.trials[0]
+        assert (trial.state, trial.step) == ("failed", 1)
+        assert trial.message
+        assert study.spent["steps"] == 2
+        assert study.remaining["steps"] == 28, "the unused part of the grant is released"
+        with pytest.raises(ReadingError, match="failed"):
+            study.tell(grant, {3: 1.0})
+
+    def test_fail_keeps_the_message(self):
+        study = study_of(method="random")
+        study.fail(study.ask(), ValueError("no such optimiser"))
+        assert study.trials[0].message == "ValueError: no such optimiser"
+        assert study.spent["steps"] == 1
+
+    def test_bounds_and_cost_are_checked(self):
+        for bad in (Reading(1.0, low=2.0, high=0.0), Reading(1.0, cost=-1), Reading(1.0, low=math.nan)):
+            study = study_of(method="random")
+            study.tell(study.ask(), bad)
+            assert study.trials[0].state == "failed"
+
+
+class TestBudget:
+    def test_it_is_spent_exactly_and_the_last_grant_is_cut(self):
+        study = study_of("20 steps", method="random")
+        untils = []
+        while (grant := study.ask()) is not None:
+            untils.append(grant.until - grant.start)
+            study.tell(grant, 1.0)
+        assert untils == [9, 9, 2]
+        assert study.state == "finished"
+        assert study.remaining["steps"] == 0
+
+    def test_a_raised_budget_carries_on_what_was_cut(self):
+        log = MemoryLog()
+        study = study_of("20 steps", method="random", storage=log)
+        while (grant := study.ask()) is not None:
+            study.tell(grant, 1.0)
+        study = study_of("40 steps", method="random", storage=log)
+        grant = study.ask()
+        assert (grant.trial, grant.start, grant.until) == (2, 2, 9)
+
+    def test_nothing_to_start_while_everything_is_promised(self):
+        study = study_of("18 steps", method="random")
+        first, second = study.ask(), study.ask()
+        assert study.ask() is None
+        assert study.state == "waiting"
+        study.fail(first, "broke at once")
+        assert study.ask() is not None, "what a failure did not use is granted again"
+        study.tell(second, 1.0)
+
+    def test_a_reading_that_costs_more_than_is_left_does_not_count(self):
+        study = study_of(Budget(cost=3.0), method="random", max_resource=None)
+        for cost in (1.0, 1.0, 5.0):
+            study.tell(study.ask(), Reading(0.5 - cost, cost=cost))
+        assert study.trials[2].state == "stopped"
+        assert "cost 5 with 1 left" in study.trials[2].message
+        assert study.spent["cost"] == 3.0
+        assert study.ask() is None
+
+    def test_a_step_that_the_left_over_cost_cannot_buy_is_not_begun(self):
+        study = study_of(Budget(cost=5.0), method="random", max_resource=None)
+        for _ in range(2):
+            study.tell(study.ask(), Reading(1.0, cost=2.0))
+        assert study.ask() is None
+        assert study.state == "finished"
+        assert study.remaining["cost"] == 1.0
+
+    def test_time_while_nothing_ran_is_not_charged(self):
+        study = study_of(Budget(seconds=10.0), method="random")
+        clock = iter([100.0, 101.0, 500.0, 502.0, 900.0] + [900.0] * 100)
+        study._journal.clock = lambda: next(clock)
+        study.tell(study.ask(), {9: 1.0})
+        first = study.spent["seconds"]
+        study.ask()
+        assert study.spent["seconds"] == first
+
+    @pytest.mark.parametrize(
+        "bad", [{}, {"steps": 0}, {"steps": -3}, {"steps": 2.5}, {"seconds": math.nan}, {"cost": "many"}, {"steps": True}]
+    )
+    def test_bad_budgets_are_refused(self, bad):
+        with pytest.raises(BudgetError):
+            Budget(**bad)
+
+    @pytest.mark.parametrize("bad", ["", "many", "10", "10 bananas", "h2", "-3 steps", "5 steps steps", 300, None, [1]])
+    def test_unreadable_budgets_are_refused(self, bad):
+        with pytest.raises(BudgetError):
+            study_of(bad)
+
+    def test_a_budget_too_small_for_one_trial_is_refused(self):
+        with pytest.raises(BudgetError, match="cannot pay for one trial: the first needs 9 steps"):
+            study_of("8 steps", method="random")
+        assert study_of("8 steps", method="asha").ask().until == 1
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        limits=st.dictionaries(
+            st.sampled_from(["steps", "evaluations", "cost"]), st.integers(10, 60), min_size=1, max_size=3
+        ),
+        moves=st.lists(st.tuples(st.sampled_from("atfnc"), st.integers(0, 9), st.floats(0, 3)), max_size=60),
+        method=st.sampled_from(["random", "asha", "sh", "hyperband"]),
+    )
+    def test_the_law_holds_whatever_a_user_does(self, limits, moves, method):
+        """Ask, tell, fail, give NaN or half a list, in any order: never more than the budget."""
+        study = study_of(Budget(**limits), method=method)
+        grants = []
+        for move, which, amount in moves:
+            if move == "a":
+                grants += [g for g in [study.ask()] if g]
+            elif grants:
+                grant = grants[which % len(grants)]
+                running = study.trials[grant.trial].state == "running"
+                running = running and study.trials[grant.trial].until == grant.until
+                if not running:
+                    continue
+                step = study.trials[grant.trial].step + 1
+                if move == "f":
+                    study.fail(grant, "on purpose")
+                else:
+                    value = math.nan if move == "n" else float(which)
+                    study.tell(grant, {step if move == "c" else grant.until: Reading(value, cost=amount)})
+        check_budget_law(events_of(study))
+
+
+class TestBest:
+    def test_the_mean_over_replicates_decides_and_not_the_luckiest(self):
+        class Twice:
+            def decide(self, history, rng):
+                if len(history.trials) < 2:
+                    return Start(1, "new", {"x": 0.1 + 0.5 * len(history.trials)})
+                return Replicate(len(history.trials) % 2, 1, "again") if len(history.trials) < 4 else Done("enough")
+
+        study = Study(SPACE, budget="9 evaluations", method=Twice())
+        for value in (0.0, 0.4, 1.0, 0.4):
+            study.tell(study.ask(), value)
+        assert study.ask() is None
+        assert (study.best.arm, study.best.value, study.best.error) == (1, 0.4, 0.0)
+        assert [t.replicate for t in study.trials] == [0, 0, 1, 1]
+        assert len({t.seed for t in study.trials}) == 4
+
+    def test_mode_max(self):
+        study = study_of("3 evaluations", method="random", max_resource=None, mode="max")
+        for value in (1.0, 3.0, 2.0):
+            study.tell(study.ask(), value)
+        assert study.best.value == 3.0
+
+    def test_without_a_reading_the_first_failure_is_shown(self):
+        study = study_of(method="random")
+        with pytest.raises(EverythingFailed, match="nothing has been told"):
+            _ = study.best
+        study.fail(study.ask(), "out of memory")
+        with pytest.raises(EverythingFailed, match="out of memory"):
+            _ = study.best
+
+
+class TestBadInput:
+    def test_each_says_what_to_do(self):
+        cases = [
+            (SpaceError, "at least one parameter", lambda: Study({}, budget="3 steps")),
+            (SpaceError, "'lr'", lambda: Study({"lr": 3}, budget="3 steps")),
+            (SpaceError, "low end", lambda: Study({"lr": (2.0, 1.0)}, budget="3 steps")),
+            (SpaceError, "search space was expected", lambda: Study(7, budget="3 steps")),
+            (MethodError, "did you mean 'hyperband'", lambda: study_of(method="hyperban")),
+            (MethodError, "compose", lambda: study_of(method=ss.samplers.Random())),
+            (MethodError, "max_resource", lambda: study_of(max_resource=None)),
+            (MethodError, "max_resource", lambda: study_of(max_resource=0)),
+            (MethodError, "mode", lambda: study_of(mode="minimum")),
+            (MethodError, "seed", lambda: study_of(seed="0")),
+            (MethodError, "eta", lambda: ss.schedulers.ASHA(eta=1)),
+            (StorageError, "'mysql'", lambda: study_of(storage="mysql://host/db")),
+            (StorageError, "does not exist", lambda: study_of(storage="no/such/folder/a.db")),
+            (ObjectiveError, "function of a trial", lambda: ss.tune(3, SPACE, budget="3 steps")),
+            (ObjectiveError, "already called", lambda: ss.tune((i for i in ()), SPACE, budget="3 steps")),
+            (ObjectiveError, "max_resource", lambda: ss.tune(generator, SPACE, budget="3 steps")),
+            (ObjectiveError, "yield", lambda: ss.tune(abs, SPACE, budget="9 steps", max_resource=3)),
+        ]
+        for error, words, action in cases:
+            with pytest.raises(error, match=words):
+                action()
+
+
+def generator(trial):
+    yield 1.0
+
+
+class TestStored:
+    def test_running_again_continues_to_the_same_total(self, tmp_path):
+        def run():
+            return ss.tune(
+                lambda trial: trial.config["x"], SPACE, budget="20 evaluations", method="random", storage=tmp_path / "a.db"
+            )
+
+        first = [(t.config, t.seed) for t in run().trials]
+        assert [(t.config, t.seed) for t in run().trials] == first
+
+    def test_a_study_that_differs_is_refused_and_the_parameter_named(self, tmp_path):
+        storage = tmp_path / "a.db"
+        Study({"lr": (0.0, 1.0), "k": (1, 3)}, budget="9 evaluations", storage=storage, method="random")
+        for space, words in (
+            ({"lr": (0.0, 2.0), "k": (1, 3)}, "'lr' differs: upper was 1.0 and is now 2.0"),
+            ({"lr": (0.0, 1.0)}, "'k' is in the stored study"),
+            ({"lr": (0.0, 1.0), "k": (1, 3), "z": (0.0, 1.0)}, "'z' is in the space given"),
+        ):
+            with pytest.raises(StudyMismatch, match=words):
+                Study(space, budget="9 evaluations", storage=storage, method="random")
+        for option in ({"seed": 1}, {"mode": "max"}, {"method": "grid"}):
+            with pytest.raises(StudyMismatch, match=next(iter(option))):
+                Study(
+                    {"lr": (0.0, 1.0), "k": (1, 3)},
+                    **{"budget": "9 evaluations", "storage": storage, "method": "random", **option},
+                )
+
+    def test_a_missing_study_lists_what_there_is(self, tmp_path):
+        storage = tmp_path / "a.db"
+        study_of(storage=storage, name="first")
+        study_of(storage=storage, name="second")
+        with pytest.raises(StudyNotFound, match="'first', 'second'"):
+            Study.load(storage, "third")
+        with pytest.raises(StudyNotFound, match="say which"):
+            Study.load(storage)
+
+    def test_what_died_is_handed_out_again_by_ask(self, tmp_path):
+        storage = tmp_path / "a.db"
+        study = study_of(method="random", storage=storage)
+        grant = study.ask()
+        study.tell(grant, [1.0, 0.9])
+        del study  # nobody holds the trial any more
+        again = study_of(method="random", storage=storage).ask()
+        assert (again.trial, again.config, again.seed) == (grant.trial, grant.config, grant.seed)
+        assert (again.start, again.until) == (2, 9)
+
+    def test_what_another_holds_is_left_alone(self, tmp_path):
+        storage = tmp_path / "a.db"
+        one, two = (study_of(method="random", storage=storage) for _ in range(2))
+        assert [one.ask().trial, two.ask().trial, one.ask().trial] == [0, 1, 2]
+
+    def test_a_damaged_database_is_an_error_of_ours(self, tmp_path):
+        storage = tmp_path / "a.db"
+        study = study_of("3000 steps", method="random", storage=storage)
+        while (grant := study.ask()) is not None:
+            study.tell(grant, [1.0] * (grant.until - grant.start))
+        del study
+        whole = storage.read_bytes()
+        for damaged in (b"this is no database" * 100, whole[: len(whole) // 2]):
+            for leftover in tmp_path.glob("b.db*"):
+                leftover.unlink()
+            (tmp_path / "b.db").write_bytes(damaged)
+            with pytest.raises(StorageError, match=r"b\.db|event"):
+                Study.load(tmp_path / "b.db", "study")
+
+    def _edit(self, storage, body, seq=1, kind=None):
+        with sqlite3.connect(storage) as connection:
+            connection.execute("UPDATE events SET body = ? WHERE seq = ?", (body, seq))
+            if kind:
+                connection.execute("UPDATE events SET kind = ? WHERE seq = ?", (kind, seq))
+        connection.close()
+
+    @pytest.mark.parametrize(
+        ("body", "kind", "error"),
+        [
+            ('{"v": 99, "trial": 0}', None, NewerLog),
+            ("not json", None, CorruptLog),
+            ("[1]", None, CorruptLog),
+            ('{"v": 1}', None, CorruptLog),
+            ('{"v": 1, "budget": {"steps": 5}}', "invented", CorruptLog),
+            ('{"v": 1, "trial": 0, "step": 1, "value": 0.5}', "reported", CorruptLog),
+            (
+                '{"v":1,"trial":0,"arm":0,"replicate":0,"seed":1,"start":0,"until":9999,"reason":"r","worker":"w","config":{}}',
+                None,
+                CorruptLog,
+            ),
+        ],
+    )
+    def test_a_log_that_cannot_be_is_refused(self, tmp_path, body, kind, error):
+        storage = tmp_path / "a.db"
+        study_of(method="random", storage=storage).ask()
+        self._edit(storage, body, kind=kind)
+        with pytest.raises(error, match="event 1|format 99"):
+            Study.load(storage, "study")
+
+    def test_a_missing_event_is_noticed(self, tmp_path):
+        storage = tmp_path / "a.db"
+        study = study_of(method="random", storage=storage)
+        study.tell(study.ask(), [1.0, 2.0, 3.0])
+        with sqlite3.connect(storage) as connection:
+            connection.execute("DELETE FROM events WHERE seq = 2")
+        connection.close()
+        with pytest.raises(CorruptLog, match="event 2 is missing"):
+            Study.load(storage, "study")
+
+    def test_verify_names_the_first_event_that_differs(self, tmp_path):
+        storage = tmp_path / "a.db"
+        study = study_of(method="asha", storage=storage)
+        while (grant := study.ask()) is not None:
+            study.tell(grant, [grant.config["x"] + 1 / s for s in range(grant.start + 1, grant.until + 1)])
+        assert study.verify().ok
+        assert study.verify().checked > 10
+        grants = [i for i, e in enumerate(events_of(study)) if e.kind == "granted" and e.config]
+        with sqlite3.connect(storage) as connection:
+            (body,) = connection.execute("SELECT body FROM events WHERE seq = ?", (grants[3],)).fetchone()
+            body = body.replace('"config":{"x":', '"config":{"x":0.5,"ignored":', 1)
+        self._edit(storage, body, seq=grants[3])
+        found = Study.load(storage, "study").verify()
+        assert (found.ok, found.position) == (False, grants[3])
+        assert "config" in found.difference
+
+
+def test_a_finite_space_ends_when_everything_was_tried():
+    study = Study({"a": [1, 2, 3], "b": (1, 2)}, budget="100 evaluations", method="random")
+    while (grant := study.ask()) is not None:
+        study.tell(grant, 1.0)
+    assert len({tuple(t.config.items()) for t in study.trials}) == len(study.trials) == 6
+    assert study.state == "finished"
+
+
+def test_halving_goes_on_with_what_a_finite_space_has():
+    study = Study({"a": [1, 2, 3, 4]}, budget="100 steps", method="sh", max_resource=9)
+    while (grant := study.ask()) is not None:
+        study.tell(grant, float(grant.config["a"]))
+    assert len(study.trials) == 4
+    assert study.trials[study.best.arm].step == 9
+    assert study.best.config == {"a": 1}
+
+
+def test_rows_and_frame():
+    study = study_of(method="random")
+    study.tell(study.ask(), [1.0, Reading(0.5, accuracy=0.9)])
+    study.fail(study.ask(), "broke")
+    rows = study.rows()
+    assert [(r["trial"], r["step"], r["value"]) for r in rows] == [(0, 1, 1.0), (0, 2, 0.5), (1, 0, None)]
+    pytest.importorskip("pandas")
+    assert list(study.frame()["trial"]) == [0, 0, 1]
+
+
+def test_references_name_the_papers():
+    assert any("MLSys 2020" in reference for reference in study_of(method="asha").references())
