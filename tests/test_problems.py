@@ -81,7 +81,7 @@ def test_curves_end_at_the_function_and_learn_at_rates_of_their_own():
         config = codec.sample(rng)
         curve = [problem.reading(config, step) for step in range(1, 28)]
         assert curve == sorted(curve, reverse=True)
-        assert curve[-1] == pytest.approx(problem.function.value(config)) >= problem.best
+        assert curve[-1] == problem.function.value(config) >= problem.best
         rates.append(problem.rate(config))
     assert min(rates) < 0.4
     assert max(rates) > 1.8
@@ -118,7 +118,8 @@ def test_a_table_takes_its_space_from_the_data():
     table, X, Y = small_table()
     space = table.space
     assert space["rate"].log
-    assert (space["rate"].lower, space["rate"].upper) == (X[:, 0].min(), X[:, 0].max())
+    assert space["rate"].lower == pytest.approx(X[:, 0].min())
+    assert all(space["rate"].legal_value(X[:, 0])), "rounded ends leave no row outside"
     assert (space["layers"].lower, space["layers"].upper) == (1, 8)
     assert type(space["layers"]).__name__ == "UniformIntegerHyperparameter"
     assert space["decay"].value == 0.9
@@ -191,7 +192,8 @@ def test_regret_is_lower_for_better_in_both_modes(mode):
         (lambda: CurveTable([[1, 2]], [[1.0]], names=["a"]), "X has 2 columns"),
         (lambda: CurveTable([[1]], [[1.0]], seconds=[[1.0, 2.0, 3.0]]), "does not fit"),
         (lambda: CurveTable([[1]], [[1.0]], seconds=-1.0), "negative"),
-        (lambda: CurveTable([[1]], [[1.0]], Synthetic("conditional").space), "they must agree"),
+        (lambda: CurveTable([[1]], [[1.0]], ss.space(a=(0, 1)), names=["b"]), "they must agree"),
+        (lambda: CurveTable([[1] * 5], [[1.0]], Synthetic("conditional").space), "has conditions"),
         (lambda: CurveTable.load("nowhere.npz"), "there is no file nowhere.npz"),
         (lambda: CurveTable([[1], [2]], [[1.0], [2.0]]).row({"x1": 3}), "no row of the table"),
     ],
@@ -209,7 +211,8 @@ def test_a_step_that_was_not_recorded_is_refused():
 
 
 def test_a_table_is_loaded_from_a_file(tmp_path):
-    X, Y = np.array([[0.1, 4.0], [0.01, 8.0], [0.5, 2.0]]), np.array([[1, 2, 3], [4, np.nan, np.nan], [7, np.nan, np.nan]])
+    X = np.array([[0.1, 4.0], [0.01, 8.0], [0.5, 2.0]])
+    Y = np.array([[1, 2, 3], [4, np.nan, np.nan], [7, np.nan, np.nan]])
     cost = np.array([[10, 20, 35.0], [1, np.nan, np.nan], [2, np.nan, np.nan]])
     fields = {"hp_names": ["lr", "width"], "log_scale": [True, False], "direction": "max", "steps": [1, 2, 3]}
     ends = {"length": [3, 1, 1], "diverged": [False, True, False]}
@@ -232,8 +235,9 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
     np.savez(tmp_path / "steps.npz", X=[[1]], Y=[[1.0, 2.0]], steps=[1])
     np.savez(tmp_path / "objects.npz", X=np.array([[None]]), Y=[[1.0]])
     (tmp_path / "text.npz").write_text("no arrays here")
-    for name, said in [("other", "no array 'X'"), ("steps", "1 steps"), ("objects", "cannot"), ("text", "cannot be read")]:
-        with pytest.raises(SpaceError, match=said):
+    said = {"other": "no array 'X'", "steps": "1 steps", "objects": "cannot be read", "text": "cannot be read"}
+    for name in said:
+        with pytest.raises(SpaceError, match=said[name]):
             CurveTable.load(tmp_path / f"{name}.npz")
     with pytest.raises(SpaceError, match="holds images"):
         GridTable.load(tmp_path / "other.npz")
@@ -274,10 +278,10 @@ def test_every_row_is_reached_and_then_the_study_ends(name):
 
 def test_continuing_costs_only_the_added_steps():
     table, _, _ = small_table(seconds=2.0)
-    study = ss.tune(table, table, budget="100 steps", max_resource=9, method="asha", executor=Simulated(1))
+    study = ss.tune(table, table, budget="60 steps", max_resource=9, method="asha", executor=Simulated(1))
     assert any(len(trial.readings) == 9 for trial in study.trials)
-    assert study.spent["steps"] == sum(len(trial.readings) for trial in study.trials) == 100
-    assert study.spent["seconds"] == 200
+    assert study.spent["steps"] == sum(len(trial.readings) for trial in study.trials) == 60
+    assert study.spent["seconds"] == 120
 
 
 def test_a_row_that_diverges_ends_failed():
@@ -286,11 +290,11 @@ def test_a_row_that_diverges_ends_failed():
     table = CurveTable(np.arange(6.0)[:, None] + 0.5, Y, names=["x"])
     study = ss.tune(table, table, budget="100 steps", max_resource=3, method="random", executor=Simulated(3))
     states = {table.row(trial.config): (trial.state, trial.step) for trial in study.trials}
-    assert states == {i: ("finished", 3) for i in (0, 1, 3, 5)} | {2: ("failed", 1), 4: ("failed", 0)}
+    assert states == dict.fromkeys((0, 1, 3, 5), ("finished", 3)) | {2: ("failed", 1), 4: ("failed", 0)}
     assert study.spent["steps"] == 4 * 3 + 2 + 1, "the step that went wrong is charged"
     assert table.normalised_regret(study.history) == 0.0
     hopeless = CurveTable([[1], [2], [3]], [[math.nan, 1], [math.nan, 1], [1, 1]])
-    with pytest.raises(EverythingFailed, match="not finite|nan"):
+    with pytest.raises(EverythingFailed, match="nan"):
         ss.tune(hopeless, {"x1": (1, 2)}, budget="9 steps", max_resource=2, method="random", executor=Simulated(1))
 
 
@@ -329,13 +333,10 @@ def test_simulated_and_inline_give_the_same_readings(problem):
 
 
 def test_problems_run_in_other_processes():
-    for name in ("table", "curves", "grid"):
-        problem = PROBLEMS[name]
-        study = tuned(problem, Processes(2))
-        for trial in study.trials:
-            assert {s: r.value for s, r in trial.readings.items()} == {
-                s: problem.reading(trial.config, s, trial.seed) for s in trial.readings
-            }
+    problem = PROBLEMS["table"]
+    for trial in tuned(problem, Processes(2)).trials:
+        for step, reading in trial.readings.items():
+            assert reading.value == problem.reading(trial.config, step, trial.seed)
     for problem in PROBLEMS.values():
         assert pickle.loads(pickle.dumps(problem)).best == problem.best
 
@@ -394,17 +395,17 @@ def real(path):
 
 
 @pytest.mark.parametrize(
-    ("path", "shape", "best"),
+    ("path", "shape"),
     [
-        ("lcbench/segment.npz", (2000, 52), None),
-        ("taskset_imdb/imdb_patch32_IRNN64_relu_avg_bs128.npz", (1000, 51), None),
-        ("klein_convnet_cifar10/convnet_cifar10.npz", (265, 40), None),
-        ("opda_curves/alexnet_imagenet.npz", (512, 100), None),
-        ("naap440/naap440.npz", (440, 90), None),
-        ("baker_nas_curves/deep_resnets_tinyimagenet.npz", (684, 141), None),
+        ("lcbench/segment.npz", (2000, 52)),
+        ("taskset_imdb/imdb_patch32_IRNN64_relu_avg_bs128.npz", (1000, 51)),
+        ("klein_convnet_cifar10/convnet_cifar10.npz", (265, 40)),
+        ("opda_curves/alexnet_imagenet.npz", (512, 100)),
+        ("naap440/naap440.npz", (440, 90)),
+        ("baker_nas_curves/deep_resnets_tinyimagenet.npz", (684, 141)),
     ],
 )
-def test_recorded_tables(path, shape, best):
+def test_recorded_tables(path, shape):
     table = CurveTable.load(real(path))
     assert (len(table), table.max_resource) == shape
     rows = Codec(table.space).rows

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # The parameter that tells apart rows with the same values.
 _RECORDING = "recording"
+# ConfigSpace keeps 13 decimals, too few for a log scale that begins below this.
+_SMALLEST = 1e-12
 
 
 class CurveTable:
@@ -226,9 +228,19 @@ def _parameter(name: str, values: list[Any], logarithmic: bool) -> Any:
     if not _is_numeric(values):
         return CategoricalHyperparameter(name, distinct)
     low, high = min(values), max(values)
-    if logarithmic and low <= 0:
-        raise SpaceError(f"column {name!r} of X is to be on a log scale and goes down to {low}; it must be above 0")
-    return (Integer if isinstance(low, int) else Float)(name, (low, high), log=logarithmic)
+    if logarithmic and low < _SMALLEST:
+        raise SpaceError(f"column {name!r} of X is on a log scale and goes down to {low}; the least is {_SMALLEST}")
+    if isinstance(low, int):
+        return Integer(name, (low, high), log=logarithmic)
+    return Float(name, _outward(low, high), log=logarithmic)
+
+
+def _outward(low: float, high: float) -> tuple[float, float]:
+    """A range that still holds both ends when ConfigSpace has rounded it to 13 decimals."""
+    import numpy as np
+
+    lower, upper = float(np.round(low, 13)), float(np.round(high, 13))
+    return lower - 1e-13 if lower > low else lower, upper + 1e-13 if upper < high else upper
 
 
 def _fitted(columns: dict[str, list[Any]], space: ConfigurationSpace) -> ConfigurationSpace:
