@@ -93,6 +93,8 @@ def _parameter(name: str, spec: Any) -> Any:
         if isinstance(spec, Hyperparameter):
             return spec
         if isinstance(spec, list):
+            if not spec:
+                raise ValueError("a choice needs at least one value")
             return CategoricalHyperparameter(name, spec)
         low, high = (spec.low, spec.high) if isinstance(spec, Log) else _pair(spec)
         logarithmic = isinstance(spec, Log)
@@ -276,8 +278,8 @@ class Codec:
 
     @staticmethod
     def key(config: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What makes two configurations the same; True and 1 are told apart."""
-        return tuple((name, type(value).__name__, value) for name, value in sorted(config.items()))
+        """What makes two configurations the same."""
+        return tuple((name, _frozen(config[name])) for name in sorted(config))
 
     @cached_property
     def rows(self) -> list[Config] | None:
@@ -365,21 +367,17 @@ Pair = tuple[Callable[[float], Any], Callable[[Any], float]]
 
 
 def _of_list(values: list[Any]) -> Pair:
-    n = len(values)
-    # Choices may be unhashable, and True == 1: the first equal value of the same type counts.
-    native = [_native(value) for value in values]
-
-    def encode(value: Any) -> float:
-        for i, own in enumerate(native):
-            if own is value or (type(own) is type(value) and own == value):
-                return (i + 0.5) / n
-        return (native.index(value) + 0.5) / n
-
-    return lambda u: native[min(int(u * n), n - 1)], encode
+    native, n = [_native(value) for value in values], len(values)
+    return lambda u: native[min(int(u * n), n - 1)], lambda v: (native.index(v) + 0.5) / n
 
 
 def _native(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
+
+
+def _frozen(value: Any) -> Any:
+    """A choice may be a list, which cannot be a key."""
+    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
 
 
 def _of_integers(low: int, high: int, logarithmic: bool) -> Pair:

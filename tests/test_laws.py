@@ -1,0 +1,166 @@
+"""The laws of the design over every sampler, scheduler, method and log; and that the suites can fail."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from shoestring import compose, samplers, schedulers
+from shoestring.events import Granted
+from shoestring.logs import open_log
+from shoestring.logs.memory import MemoryLog
+from shoestring.method import Continue, Proposal, Start
+from shoestring.methods import described, named, names, rebuilt
+from shoestring.samplers import Random
+from shoestring.schedulers import ASHA, Full, Hyperband, SuccessiveHalving
+from shoestring.testing import (
+    Playground,
+    check_log,
+    check_method,
+    check_rank_based,
+    check_sampler,
+    check_scheduler,
+    played,
+)
+
+METHODS = [name for name in names() if name != "auto"]
+
+
+@pytest.mark.parametrize("name", samplers.__all__)
+def test_samplers(name):
+    check_sampler(getattr(samplers, name)())
+
+
+@pytest.mark.parametrize("name", schedulers.__all__)
+def test_schedulers(name):
+    check_scheduler(getattr(schedulers, name)())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods(method):
+    check_method(named(method))
+    check_rank_based(named(method))
+
+
+@pytest.mark.parametrize("scheduler", [Hyperband(overlap=False), SuccessiveHalving(arms=5), ASHA(eta=2, min_resource=2)])
+def test_scheduler_options(scheduler):
+    check_scheduler(scheduler)
+
+
+def test_memory_log():
+    log = MemoryLog()
+    check_log(lambda: log)
+
+
+def test_sqlite_log(tmp_path):
+    check_log(lambda: open_log(tmp_path / "log.db"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_survives_its_description(method):
+    made = named(method)
+    assert rebuilt(json.loads(json.dumps(described(made)))) == made
+
+
+PROGRAM = """
+import sys
+from shoestring.methods import named
+from shoestring.testing import played
+for event in played(named(sys.argv[1]))[1]:
+    print(repr(event))
+"""
+
+
+@pytest.mark.parametrize("method", ["tpe", "asha-tpe", "hyperband"])
+def test_the_same_log_in_another_process_with_another_hash_seed(method):
+    def run(hash_seed):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, method], capture_output=True, text=True, env=environment, check=True
+        )
+        return done.stdout
+
+    assert run("1") == run("2") != ""
+
+
+def grants(method, **options):
+    return [e for e in played(method, Playground(), **options)[1] if isinstance(e, Granted)]
+
+
+def plan_of(grant):
+    return (grant.trial, grant.config, grant.start, grant.until)
+
+
+def test_hyperband_with_one_bracket_is_successive_halving():
+    one = grants(compose(Random(), Hyperband(brackets=1)))
+    assert [plan_of(g) for g in one] == [plan_of(g) for g in grants(compose(Random(), SuccessiveHalving()))]
+
+
+def test_bohb_with_a_random_sampler_is_hyperband():
+    bohb = named("bohb")
+    assert grants(compose(Random(), bohb.scheduler)) == grants(named("hyperband"))
+
+
+class TestTheSuitesCanFail:
+    def refuses(self, law, check, subject):
+        with pytest.raises(AssertionError, match=law):
+            check(subject)
+
+    def test_hidden_state(self):
+        @dataclass(frozen=True)
+        class Counting:
+            calls = []
+
+            def propose(self, history, rng):
+                self.calls.append(1)
+                return Proposal({"kind": "flat", "rate": 0.5 / len(self.calls), "width": 3}, "by count")
+
+        self.refuses("crash anywhere|cached equals fresh", check_sampler, Counting())
+
+    def test_a_cache_that_lies(self):
+        class Lying:
+            def propose(self, history, rng):
+                seen = history.cached("lie", list)
+                seen.append(1)
+                return Proposal({"kind": "flat", "rate": 1 / (1 + len(seen) + len(history.arms)), "width": 2}, "by cache")
+
+        self.refuses("crash anywhere|cached equals fresh", check_sampler, Lying())
+
+    def test_values_instead_of_ranks(self):
+        class Absolute:
+            def next(self, history, may_start=True):
+                for trial in history.trials:
+                    if trial.state == "paused" and trial.step < 9 and trial.losses[trial.step] < 0.8:
+                        return Continue(trial.index, 9, "below a fixed number")
+                return Start(1, "new")
+
+        self.refuses("order-free", check_scheduler, Absolute())
+
+    def test_no_reason(self):
+        class Silent:
+            def decide(self, history, rng):
+                return Start(1, "", history.codec.sample(rng))
+
+        self.refuses("no reason", check_method, Silent())
+
+    def test_duplicates(self):
+        class Repeating:
+            def decide(self, history, rng):
+                return Start(1, "again", {"kind": "flat", "rate": 0.3, "width": 3})
+
+        self.refuses("duplicates", check_method, Repeating())
+
+    def test_a_log_that_takes_everything(self):
+        class Careless(MemoryLog):
+            def append(self, study, events, expect):
+                self._events[study].extend(events)
+
+        log = Careless()
+        self.refuses("taken", check_log, lambda: log)
+
+
+def test_full_is_the_scheduler_of_methods_that_only_sample():
+    assert isinstance(named("tpe").scheduler, Full)

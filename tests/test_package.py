@@ -1,0 +1,81 @@
+"""The package itself: what importing it costs, what it exports, which way imports point."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import shoestring
+
+SOURCE = Path(shoestring.__file__).parent
+
+# Who may import whom: each line only from itself and the lines below it.
+LAYERS = [
+    {"cli", "display", "augment", "integrations", "testing", "dashboard", "plots"},
+    {"tuning"},
+    {"study", "progress", "wording"},
+    {"executors", "journal", "loading"},
+    {"methods", "granting", "logs", "online"},
+    {"samplers", "schedulers"},
+    {"models", "observations"},
+    {"problems"},
+    {"method"},
+    {"history"},
+    {"events", "spaces", "budget"},
+    {"keyed", "errors"},
+]
+
+
+def test_importing_it_loads_nothing_heavy():
+    program = "import sys, shoestring; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"torch", "ray", "sklearn", "matplotlib", "scipy", "numpy", "ConfigSpace", "pandas", "rich", "click"}
+    assert not heavy & {name.split(".")[0] for name in loaded}
+
+
+def test_reading_a_study_does_not_load_the_models():
+    program = "import sys, shoestring.study; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "ray", "sklearn", "matplotlib", "pandas", "ConfigSpace", "scipy"} & {n.split(".")[0] for n in loaded}
+
+
+def test_public_names():
+    assert set(shoestring.__all__) >= {
+        "Budget", "Grant", "Reading", "Study", "Trial", "compose", "log", "space", "tune",
+        "errors", "executors", "methods", "problems", "samplers", "schedulers",
+    }  # fmt: skip
+    for name in shoestring.__all__:
+        assert getattr(shoestring, name) is not None
+    import_module("shoestring.logs"), import_module("shoestring.tuning")  # must not hide the functions
+    assert callable(shoestring.log)
+    assert callable(shoestring.tune)
+
+
+def layer_of(part):
+    return next((i for i, layer in enumerate(LAYERS) if part in layer), None)
+
+
+def imports_of(path):
+    """The parts of shoestring that a file imports when it is loaded, not those inside functions."""
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("shoestring."):
+            yield node.module.split(".")[1]
+
+
+def test_imports_point_one_way():
+    for path in SOURCE.rglob("*.py"):
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        assert layer_of(part) is not None, f"{part} has no layer: add it to the picture"
+        for other in imports_of(path):
+            if other == "executors" and part == "journal":
+                continue  # the clock and the liveness of workers
+            assert layer_of(part) <= layer_of(other), f"{path.relative_to(SOURCE)} imports {other}, which is above it"
+
+
+def test_no_module_is_too_long():
+    long = {p.name: n for p in SOURCE.rglob("*.py") if (n := len(p.read_text().splitlines())) > 420}
+    assert not long
