@@ -36,8 +36,7 @@ def unpicklable_reading(trial):
 class Awkward:
     def __init__(self, value):
         self.value = value
-        self.lock = open(os.devnull)
+        self.way_back = lambda: value  # which cannot be pickled
 
     def __float__(self):
-        self.lock.close()
         return self.value

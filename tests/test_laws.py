@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
@@ -45,7 +46,9 @@ def test_methods(method):
     check_rank_based(named(method))
 
 
-@pytest.mark.parametrize("scheduler", [Hyperband(overlap=False), SuccessiveHalving(arms=5), ASHA(eta=2, min_resource=2)])
+@pytest.mark.parametrize(
+    "scheduler", [Hyperband(overlap=False), SuccessiveHalving(arms=5), ASHA(eta=2, min_resource=2)]
+)
 def test_scheduler_options(scheduler):
     check_scheduler(scheduler)
 
@@ -112,7 +115,7 @@ class TestTheSuitesCanFail:
     def test_hidden_state(self):
         @dataclass(frozen=True)
         class Counting:
-            calls = []
+            calls: ClassVar[list] = []
 
             def propose(self, history, rng):
                 self.calls.append(1)
@@ -125,7 +128,9 @@ class TestTheSuitesCanFail:
             def propose(self, history, rng):
                 seen = history.cached("lie", list)
                 seen.append(1)
-                return Proposal({"kind": "flat", "rate": 1 / (1 + len(seen) + len(history.arms)), "width": 2}, "by cache")
+                return Proposal(
+                    {"kind": "flat", "rate": 1 / (1 + len(seen) + len(history.arms)), "width": 2}, "by cache"
+                )
 
         self.refuses("crash anywhere|cached equals fresh", check_sampler, Lying())
 

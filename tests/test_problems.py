@@ -265,9 +265,7 @@ def test_a_proposal_is_moved_to_the_nearest_free_row():
 @pytest.mark.parametrize("name", ["random", "grid", "asha", "hyperband"])
 def test_every_row_is_reached_and_then_the_study_ends(name):
     table, _, _ = small_table()
-    study = ss.tune(
-        table, table, budget="100000 steps", max_resource=9, method=name, executor=Simulated(4)
-    )
+    study = ss.tune(table, table, budget="100000 steps", max_resource=9, method=name, executor=Simulated(4))
     assert sorted(table.row(arm.config) for arm in study.history.arms) == list(range(30))
     assert study.state == "finished"
     assert study.spent["steps"] <= 30 * 9

@@ -2,7 +2,7 @@
 
 import math
 
-import ConfigSpace as cs
+import ConfigSpace as CS  # noqa: N817  (short, and it is used in every second line)
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,16 +15,16 @@ from shoestring.spaces import Codec, deserialised, differing_parameter, serialis
 
 
 def full_space():
-    space = cs.ConfigurationSpace()
-    kind = cs.Categorical("kind", ["a", "b", True, None, 1.5])
-    size = cs.Integer("size", (1, 100), log=True)
-    extra = cs.Float("extra", (-1.0, 1.0))
-    deep = cs.Float("deep", (1e-5, 1e5), log=True)
+    space = CS.ConfigurationSpace()
+    kind = CS.Categorical("kind", ["a", "b", True, None, 1.5])
+    size = CS.Integer("size", (1, 100), log=True)
+    extra = CS.Float("extra", (-1.0, 1.0))
+    deep = CS.Float("deep", (1e-5, 1e5), log=True)
     space.add(
-        [kind, size, extra, deep, cs.OrdinalHyperparameter("grade", ["low", "mid", "high"]), cs.Constant("fixed", 7)]
+        [kind, size, extra, deep, CS.OrdinalHyperparameter("grade", ["low", "mid", "high"]), CS.Constant("fixed", 7)]
     )
-    space.add([cs.EqualsCondition(extra, kind, "a"), cs.GreaterThanCondition(deep, extra, 0.0)])
-    space.add(cs.ForbiddenAndConjunction(cs.ForbiddenEqualsClause(kind, "b"), cs.ForbiddenEqualsClause(size, 3)))
+    space.add([CS.EqualsCondition(extra, kind, "a"), CS.GreaterThanCondition(deep, extra, 0.0)])
+    space.add(CS.ForbiddenAndConjunction(CS.ForbiddenEqualsClause(kind, "b"), CS.ForbiddenEqualsClause(size, 3)))
     return space
 
 
@@ -46,7 +46,7 @@ def test_samples_are_what_configspace_allows(seed):
     space = full_space()
     codec = Codec(space)
     config = codec.sample(generator(seed, 0, "test"))
-    cs.Configuration(space, values=config)  # raises if inactive, forbidden or out of range
+    CS.Configuration(space, values=config)  # raises if inactive, forbidden or out of range
     codec.check(config)
     assert all(type(value) in (int, float, str, bool, type(None)) for value in config.values())
 
@@ -61,9 +61,9 @@ def test_every_integer_and_choice_has_equal_room():
 
 
 def test_the_spaces_own_priors_are_drawn_from():
-    space = cs.ConfigurationSpace()
-    space.add(cs.NormalFloatHyperparameter("n", mu=2.0, sigma=0.1, lower=-10, upper=10))
-    space.add(cs.CategoricalHyperparameter("c", ["rare", "common"], weights=[1, 9]))
+    space = CS.ConfigurationSpace()
+    space.add(CS.NormalFloatHyperparameter("n", mu=2.0, sigma=0.1, lower=-10, upper=10))
+    space.add(CS.CategoricalHyperparameter("c", ["rare", "common"], weights=[1, 9]))
     rng = generator(0, 0, "prior")
     drawn = [Codec(space).sample(rng) for _ in range(400)]
     assert abs(np.mean([config["n"] for config in drawn]) - 2.0) < 0.05
@@ -75,7 +75,7 @@ def test_a_space_survives_being_written():
     body = serialised(space)
     assert serialised(deserialised(body)) == body
     assert differing_parameter(body, serialised(full_space())) is None
-    space.add(cs.ForbiddenEqualsClause(space["size"], 5))
+    space.add(CS.ForbiddenEqualsClause(space["size"], 5))
     assert "forbiddens" in differing_parameter(body, serialised(space))
 
 
@@ -112,17 +112,26 @@ def test_the_grid_has_every_combination_once():
 
 
 def test_inactive_parameters_do_not_multiply_a_grid():
-    space = cs.ConfigurationSpace()
-    kind, extra = cs.Categorical("kind", ["plain", "fancy"]), cs.Integer("extra", (1, 4))
-    space.add([kind, extra, cs.EqualsCondition(extra, kind, "fancy")])
+    space = CS.ConfigurationSpace()
+    kind, extra = CS.Categorical("kind", ["plain", "fancy"]), CS.Integer("extra", (1, 4))
+    space.add([kind, extra, CS.EqualsCondition(extra, kind, "fancy")])
     assert len(list(Codec(space).grid(9))) == 1 + 4
 
 
 def test_short_forms():
-    space = ss.space(lr=ss.log(1e-4, 1.0), width=ss.log(8, 256), k=(1, 4), x=(0.0, 1.0), act=["relu"], own=cs.Float("own", (0, 2)))
+    space = ss.space(
+        lr=ss.log(1e-4, 1.0), width=ss.log(8, 256), k=(1, 4), x=(0.0, 1.0), act=["relu"], own=CS.Float("own", (0, 2))
+    )
     assert (space["lr"].log, space["width"].log, space["width"].upper) == (True, True, 256)
     assert (space["k"].lower, space["x"].upper, space["own"].upper) == (1, 1.0, 2)
-    for bad in ({"a": (1, 2, 3)}, {"a": ("x", "y")}, {"a": 5}, {"a": ss.log(-1.0, 1.0)}, {"a": (True, False)}, {"a": []}):
+    for bad in (
+        {"a": (1, 2, 3)},
+        {"a": ("x", "y")},
+        {"a": 5},
+        {"a": ss.log(-1.0, 1.0)},
+        {"a": (True, False)},
+        {"a": []},
+    ):
         with pytest.raises(SpaceError, match="'a'"):
             ss.space(**bad)
 

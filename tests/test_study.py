@@ -65,7 +65,7 @@ class TestTelling:
         grant = study.ask()
         study.tell(grant, {3: 1.0})
         study.tell(grant, {3: 1.0})
-        with pytest.raises(ReadingError, match="1.0 and is now told as 2.0"):
+        with pytest.raises(ReadingError, match=r"1\.0 and is now told as 2\.0"):
             study.tell(grant, {3: 2.0})
         study.tell(grant, 0.5)
         study.tell(grant, 0.5)
@@ -159,7 +159,8 @@ class TestBudget:
         assert study.spent["seconds"] == first
 
     @pytest.mark.parametrize(
-        "bad", [{}, {"steps": 0}, {"steps": -3}, {"steps": 2.5}, {"seconds": math.nan}, {"cost": "many"}, {"steps": True}]
+        "bad",
+        [{}, {"steps": 0}, {"steps": -3}, {"steps": 2.5}, {"seconds": math.nan}, {"cost": "many"}, {"steps": True}],
     )
     def test_bad_budgets_are_refused(self, bad):
         with pytest.raises(BudgetError):
@@ -270,7 +271,11 @@ class TestStored:
     def test_running_again_continues_to_the_same_total(self, tmp_path):
         def run():
             return ss.tune(
-                lambda trial: trial.config["x"], SPACE, budget="20 evaluations", method="random", storage=tmp_path / "a.db"
+                lambda trial: trial.config["x"],
+                SPACE,
+                budget="20 evaluations",
+                method="random",
+                storage=tmp_path / "a.db",
             )
 
         first = [(t.config, t.seed) for t in run().trials]
@@ -358,7 +363,7 @@ class TestStored:
         storage = tmp_path / "a.db"
         study_of(method="random", storage=storage).ask()
         self._edit(storage, body, kind=kind)
-        with pytest.raises(error, match="event 1|format 99"):
+        with pytest.raises(error, match=r"event 1|format 99"):
             Study.load(storage, "study")
 
     def test_a_missing_event_is_noticed(self, tmp_path):
@@ -417,3 +422,26 @@ def test_rows_and_frame():
 
 def test_references_name_the_papers():
     assert any("MLSys 2020" in reference for reference in study_of(method="asha").references())
+
+
+def test_a_budget_below_what_is_spent_is_refused():
+    log = MemoryLog()
+    study = study_of("30 steps", method="random", storage=log)
+    study.tell(study.ask(), 1.0)
+    study.tell(study.ask(), 1.0)
+    with pytest.raises(BudgetError, match="has used or promised 18 steps"):
+        study_of("17 steps", method="random", storage=log)
+    assert study_of("18 steps", method="random", storage=log).state == "finished"
+
+
+def test_the_files_of_a_trial_can_be_found_again(tmp_path):
+    def train(trial):
+        for step in range(trial.start + 1, 4):
+            (trial.directory / "model").write_text(f"{trial.config['x']} {step}")
+            yield trial.config["x"]
+
+    study = ss.tune(train, SPACE, budget="9 steps", max_resource=3, method="random", storage=tmp_path / "a.db")
+    best = study.best
+    trial = next(t for t in study.trials if t.arm == best.arm)
+    assert (study.directory(trial.index) / "model").read_text() == f"{best.config['x']} 3"
+    assert not list(tmp_path.rglob("step-*")), "copies of finished trials are not kept"

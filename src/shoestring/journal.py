@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
-from shoestring.errors import Conflict, CorruptLog, MethodError, ReadingError
+from shoestring.budget import Budget
+from shoestring.errors import BudgetError, Conflict, CorruptLog, MethodError, ReadingError
 from shoestring.events import Adopted, Budgeted, Closed, Event, Granted, Reading, Reported, checked_reading
 from shoestring.executors.workers import is_alive, new_worker, now, retire
 from shoestring.granting import next_grant
@@ -160,18 +163,38 @@ class Journal:
             trial = self.history.running.get(index)
             if trial is None or (trial.worker != self.worker and is_alive(trial.worker)):
                 return None
-            if trial.step - start > self.history.ledger.free("steps"):
-                message = f"it would have to run {trial.step - start} steps again, which the budget cannot pay"
-                return self._closed(trial, "lost", message, 0)
+            payable = trial.step - start <= self.history.ledger.free("steps")
             someone_ran = any(is_alive(t.worker) for t in self.history.running.values())
             at = max(self.clock(), self.history.now)
             idle = 0.0 if someone_ran else at - self.history.now
-            return Adopted(at if idle else self._stamp(), index, self.worker, start, idle)
+            stamp = at if idle else self._stamp()
+            return Adopted(stamp, index, self.worker, start if payable else trial.step, idle)
 
-        return isinstance(self._append(make), Adopted)
+        adopted = self._append(make)
+        if not isinstance(adopted, Adopted):
+            return False
+        if adopted.start > start:
+            again = adopted.start - start
+            self.close(index, "lost", f"it would have to run {again} steps again, which the budget cannot pay")
+            return False
+        return True
 
-    def change_budget(self, limits: dict[str, float]) -> None:
-        self._append(lambda: Budgeted(self.history.now, limits))
+    def change_budget(self, budget: Budget) -> None:
+        """Replace the budget; it cannot be less than what is spent or promised already."""
+
+        def make() -> Event:
+            wanted = replace(self.history.ledger, budget=budget)
+            unit = wanted.broken()
+            if unit:
+                used = getattr(budget, unit) - wanted.free(unit)
+                raise BudgetError(f"the study has used or promised {used:g} {unit}: a budget of {budget} is too late")
+            return Budgeted(self.history.now, budget.limits())
+
+        self._append(make)
+
+    def files(self) -> Path:
+        """Where the files of this study's trials belong."""
+        return self.log.directory() / self.name
 
     def retire(self) -> None:
         """Let go: what this user still has running may be taken over by others."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shoestring.budget import Budget, as_budget
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
 from shoestring.events import Granted, Opened, Reading
+from shoestring.executors.checkpoints import files_of
 from shoestring.granting import Grant, next_grant
 from shoestring.history import Best, History, TrialRecord
 from shoestring.journal import Journal
@@ -139,7 +140,7 @@ class Study:
     def budget(self, given: Budget | str) -> None:
         limits = as_budget(given)
         if limits != self.budget:
-            self._journal.change_budget(limits.limits())
+            self._journal.change_budget(limits)
 
     @property
     def spent(self) -> dict[str, float]:
@@ -245,6 +246,10 @@ class Study:
                 values = {"step": step, "value": reading.value, "cost": reading.cost, **reading.metrics}
                 rows.append({**head, **values, **tail})
         return rows
+
+    def directory(self, trial: int) -> Path:
+        """Where a trial's objective put its files, such as the best model's checkpoint."""
+        return files_of(self._journal.files(), trial).work()
 
     def references(self) -> list[str]:
         """Where the methods of this study were published."""

@@ -58,6 +58,11 @@ class TrialFiles:
             shutil.copytree(self._root / f"{_PREFIX}{step}", self._root / "work")
         self._print, self._kept = _fingerprint(self._root / "work"), step or None
 
+    def settle(self) -> None:
+        """Drop the copies of a trial that has ended; its ``work`` stays for its owner."""
+        for step in self._copies():
+            shutil.rmtree(self._root / f"{_PREFIX}{step}", ignore_errors=True)
+
     def _copies(self) -> list[int]:
         names = (path.name.removeprefix(_PREFIX) for path in self._root.glob(f"{_PREFIX}*"))
         return [int(name) for name in names if name.isdigit()]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from shoestring.errors import EverythingFailed
 from shoestring.events import Granted
 from shoestring.executors.base import Executor, Job, Report, Session, check_objective
+from shoestring.executors.checkpoints import files_of
 from shoestring.executors.inline import Inline
 from shoestring.history import TrialRecord
 from shoestring.journal import Journal
@@ -32,12 +35,12 @@ def drive(
     from shoestring.progress import watch
 
     check_objective(objective, journal.history.max_resource)
-    directory = journal.log.directory() / journal.name
+    directory = journal.files()
     session = (executor or default_executor(workers)).open(objective, directory)
     clock, journal.clock = journal.clock, session.now
     try:
         with watch(journal, progress, note) as refresh:
-            _Drive(journal, session, refresh).run()
+            _Drive(journal, session, directory, refresh).run()
     finally:
         session.close()
         journal.clock = clock
@@ -53,9 +56,10 @@ def default_executor(workers: int) -> Executor:
 
 
 class _Drive:
-    def __init__(self, journal: Journal, session: Session, refresh: Any) -> None:
+    def __init__(self, journal: Journal, session: Session, directory: Path, refresh: Callable[[], None]) -> None:
         self.journal = journal
         self.session = session
+        self.directory = directory
         self.refresh = refresh
         self.mine: set[int] = set()
         self.failures = 0
@@ -137,8 +141,9 @@ class _Drive:
         trial = journal.history.trials[report.trial]
         if trial.state != "running":
             self.mine.discard(report.trial)
-            if trial.state in ("failed", "lost", "stopped"):
-                self.session.cancel(report.trial)
+        if trial.state not in ("running", "paused"):
+            self.session.cancel(report.trial)
+            files_of(self.directory, report.trial).settle()
         self.give_up_if_hopeless(trial)
 
     def give_up_if_hopeless(self, trial: TrialRecord) -> None:

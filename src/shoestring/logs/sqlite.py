@@ -57,6 +57,11 @@ class SqliteLog:
             self._local.connection = connection
         return connection
 
+    def __del__(self) -> None:
+        connection = getattr(getattr(self, "_local", None), "connection", None)
+        if connection is not None:
+            connection.close()
+
     def _patiently(self, action: Callable[[], T]) -> T:
         """Wait for a busy database; turn what is really wrong into an error of our own."""
         for _ in range(_ATTEMPTS):
