@@ -1,0 +1,142 @@
+"""The live display: what was burned, what it bought, what is running.
+
+It reads the history from a thread of its own while the study adds to it. Lists of the history only
+grow and a copy of a dictionary is taken in one go, so a frame is at worst a moment behind. A frame
+that cannot be drawn is skipped: the display must never end a study.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from shoestring.history import History, TrialRecord
+from shoestring.journal import Journal
+from shoestring.wording import amount, duration, method_name, number, settings, states
+
+logger = logging.getLogger("shoestring")
+
+_FRAMES_PER_SECOND = 5
+# Drawing may take this share of the time; a study of very many trials is drawn less often.
+_SHARE = 0.02
+_ROWS = 8
+
+
+class Display:
+    """A live display that cannot fail: whatever goes wrong in it is logged and the study goes on."""
+
+    def __init__(self, journal: Journal, note: str = "", console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._note = note
+        self._live = _Live(Screen(journal), console=self._console, refresh_per_second=_FRAMES_PER_SECOND)
+
+    def start(self) -> None:
+        try:
+            if self._note:
+                self._console.print(Text(self._note, style="dim"))
+            self._live.start(refresh=True)
+        except Exception as error:
+            logger.debug("the display could not be started: %s", error)
+
+    def stop(self) -> None:
+        """Draw the last frame and give the terminal back, also if Ctrl-C is pressed meanwhile."""
+        try:
+            self._live.stop()
+        except Exception as error:
+            logger.debug("the display could not be ended: %s", error)
+        finally:
+            try:
+                self._console.show_cursor(True)
+            except Exception as error:
+                logger.debug("the cursor could not be shown: %s", error)
+
+
+class _Live(Live):
+    def refresh(self) -> None:
+        try:
+            super().refresh()
+        except Exception as error:
+            logger.debug("a frame could not be drawn: %s", error)
+
+
+class Screen:
+    """One frame after another, each made from the history as it stands."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._began = time.monotonic()
+        self._spent = journal.history.ledger.spent()
+        self._method = method_name(journal.history.opened.method)
+        self._frame: RenderableType = Text("")
+        self._due = 0.0
+
+    def __rich__(self) -> RenderableType:
+        began = time.monotonic()
+        if began >= self._due:
+            try:
+                self._frame = self._draw(self._journal.history)
+            except Exception as error:
+                logger.debug("a frame could not be made: %s", error)
+            now = time.monotonic()
+            self._due = now + (now - began) / _SHARE
+        return self._frame
+
+    def _draw(self, history: History) -> RenderableType:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column()
+        grid.add_row("study", self._headline(history))
+        for unit, limit in history.ledger.budget.limits().items():
+            grid.add_row(unit, _bar(unit, min(history.ledger.spent()[unit], limit), limit))
+        grid.add_row("trials", states(history.trials))
+        grid.add_row("best", _best(history))
+        for label, row in _running(list(history.running.values())):
+            grid.add_row(label, row)
+        return grid
+
+    def _headline(self, history: History) -> Text:
+        elapsed = time.monotonic() - self._began
+        line = Text.assemble((self._journal.name, "bold"), f"  {self._method}  {duration(int(elapsed))}")
+        left = self._time_left(history, elapsed)
+        return line.append(f", about {duration(max(round(left), 1))} left" if left else "")
+
+    def _time_left(self, history: History, elapsed: float) -> float | None:
+        """When the first unit is used up at the rate at which it was spent so far."""
+        ledger = history.ledger
+        spent, limits = ledger.spent(), ledger.budget.limits()
+        rates = {unit: (spent[unit] - self._spent[unit]) / elapsed for unit in limits if elapsed > 1}
+        left = min(((limits[unit] - spent[unit]) / rate for unit, rate in rates.items() if rate > 0), default=math.inf)
+        return left if 0 < left < math.inf else None
+
+
+def _bar(unit: str, spent: float, limit: float) -> RenderableType:
+    row = Table.grid(padding=(0, 1))
+    row.add_row(ProgressBar(total=limit, completed=spent, width=40), f"{amount(unit, spent)} of {amount(unit, limit)}")
+    return row
+
+
+def _best(history: History) -> Text:
+    best = history.best()
+    if best is None:
+        return Text("no reading yet", style="dim")
+    step = f" at step {best.step}" if history.max_resource else ""
+    line = Text.assemble((number(best.value), "bold green"), f"{step} of arm {best.arm}\n")
+    return line.append(settings(best.config))
+
+
+def _running(trials: list[TrialRecord]) -> Iterator[tuple[str, str]]:
+    for row, trial in enumerate(trials[:_ROWS]):
+        steps = f"  step {trial.step} of {trial.until}" if trial.until > 1 else ""
+        last = trial.readings.get(trial.step)
+        value = f"  last {number(last.value)}" if last is not None else ""
+        yield "" if row else "running", f"trial {trial.index}{steps}{value}"
+    if len(trials) > _ROWS:
+        yield "", f"and {len(trials) - _ROWS} more"
