@@ -3,6 +3,7 @@
 import math
 import os
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +209,9 @@ def test_a_step_that_was_not_recorded_is_refused():
     for step in (0, -1, 3):
         with pytest.raises(ReadingError, match="set max_resource=2"):
             table.reading({"x1": 1}, step)
+    longer = CurveTable([[1], [2]], [[1.0, 2.0], [3.0, 4.0]], seconds=5.0)
+    study = ss.tune(longer, longer, budget="9 steps", max_resource=3, method="random", executor=Simulated(2))
+    assert all("set max_resource=2" in trial.message for trial in study.trials)
 
 
 def test_a_table_is_loaded_from_a_file(tmp_path):
@@ -384,6 +388,14 @@ def test_grids_are_loaded_from_files(tmp_path):
     (tmp_path / "space.json").write_text('{"order": ["lr"], "choices": {"lr": [0.1, 1]}}')
     table = GridTable.load(tmp_path / "set.npz")
     assert (table.mode, table.best, table.seconds({"lr": 1.0})) == ("min", 1.0, 8.0)
+
+
+def test_the_snippets_of_the_guide_run():
+    page = (Path(__file__).parents[1] / "docs" / "problems.md").read_text()
+    snippets = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(snippets) == 5
+    for snippet in snippets:
+        exec(compile(snippet, "docs/problems.md", "exec"), {"__name__": "snippet"})
 
 
 def real(path):

@@ -135,7 +135,8 @@ class CurveTable:
         """The recorded duration of a step; 1 where none was given."""
         if self._seconds is None:
             return 1.0
-        return float(self._seconds[self.row(config), checked_step(step, self.max_resource) - 1])
+        # A step beyond the last takes as long as that one: it is for its reading to fail, with the reason.
+        return float(self._seconds[self.row(config), min(step, self.max_resource) - 1])
 
     def __call__(self, trial: Trial) -> Iterator[float]:
         for step in range(trial.start + 1, self.max_resource + 1):
