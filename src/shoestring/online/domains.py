@@ -82,8 +82,8 @@ def _labels(given: Sequence[Any]) -> Arms:
 def _rows(rows: NDArray[Any], configs: list[Any] | None = None) -> Arms:
     if rows.ndim not in (1, 2) or not np.issubdtype(rows.dtype, np.number) or not np.isfinite(rows).all():
         raise SpaceError(f"arms are rows of finite numbers; an array of shape {rows.shape} and {rows.dtype} was given")
-    points = rows.astype(np.float64).reshape(len(rows), -1)
-    return Arms(_counted(list(rows) if configs is None else configs), points, True)
+    counted = _counted(list(rows) if configs is None else configs)
+    return Arms(counted, rows.astype(np.float64).reshape(len(rows), -1), True)
 
 
 def _numbers(given: Sequence[Any]) -> NDArray[Any]:

@@ -188,7 +188,9 @@ class Exactly:
     needs_posterior = False
     needs_horizon = True
 
-    _GAIN = 0.15
+    # Chosen on 24 paths of the synthetic problem at ε = .003, .01 and .05 that no table uses.
+    _GAIN = 0.3
+    _FIRST = 0.2
 
     def __post_init__(self) -> None:
         if self.n < 1 or int(self.n) != self.n:
@@ -202,7 +204,7 @@ class Exactly:
         if view.variance is None:
             return Verdict(progress.chance("look") < rate, reason)
         worth = view.worth()
-        threshold = worth if progress.memory is None else progress.memory
+        threshold = self._FIRST * worth if progress.memory is None else progress.memory
         look = rate >= 1.0 or (rate > 0.0 and worth > threshold)
         moved = threshold * math.exp(self._GAIN * (float(look) - min(rate, 1.0)))
         return Verdict(look, f"may cost {worth:.3g}, the threshold is {threshold:.3g}; {reason}", worth, moved)
