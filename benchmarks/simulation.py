@@ -125,7 +125,7 @@ def throughput(seeds: int, quick: bool) -> list[Row]:
             "virtual seconds": run.study.spent["seconds"],
             "JSON, fold and budget law at every prefix, CPU seconds": folded,
             "prefixes that break the budget law": broken,
-            "grants decided otherwise the second time": 0 if run.study.verify().ok else 1,
+            "logs in which a grant is decided otherwise again": 0 if run.study.verify().ok else 1,
         }
         for name, value in values.items():
             measured.setdefault(name, []).append(value)
