@@ -1,5 +1,6 @@
 """The schedulers against the papers' tables and against slow, obvious versions of themselves."""
 
+import itertools
 import math
 
 import pytest
@@ -10,6 +11,7 @@ import shoestring as ss
 from shoestring.budget import Budget
 from shoestring.method import Continue, Start
 from shoestring.schedulers import ASHA, Hyperband, SuccessiveHalving
+from shoestring.schedulers.halving import HalvingRule, quota
 from shoestring.schedulers.rungs import ladder
 
 SPACE = {"x": (0.0, 1.0)}
@@ -21,8 +23,10 @@ def empty_history(max_resource):
 
 def test_hyperband_brackets_are_those_of_the_published_table():
     """Li et al., JMLR 18 (2018), Table 1: R = 81, eta = 3. (The 2016 preprint has other sizes.)"""
-    plan = Hyperband(eta=3).plan(empty_history(81))
-    table = [[(bracket.quota(i, 3, bracket.arms), rung) for i, rung in enumerate(bracket.rungs)] for bracket in plan]
+    rule, table = HalvingRule(eta=3), []
+    for bracket in Hyperband(eta=3).plan(empty_history(81)):
+        turns = itertools.takewhile(lambda turn: rule.budget(bracket, turn), itertools.count())
+        table.append([(quota(bracket.arms, turn, 3), rule.budget(bracket, turn)) for turn in turns])
     assert table == [
         [(81, 1), (27, 3), (9, 9), (3, 27), (1, 81)],
         [(34, 3), (11, 9), (3, 27), (1, 81)],

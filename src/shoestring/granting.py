@@ -30,7 +30,7 @@ def next_grant(method: Method, history: History, worker: str, at: float) -> Gran
     unit = history.ledger.exhausted()
     if unit:
         return _nothing(history, f"the budget of {history.ledger.budget.limits()[unit]:g} {unit} is spent")
-    decision = method.decide(history, generator(history.seed, history.grants, "decide"))
+    decision = method.decide(history, generator(history.seed, len(history.grants), "decide"))
     if isinstance(decision, (Wait, Done)):
         if isinstance(decision, Wait) and not history.running:
             raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")

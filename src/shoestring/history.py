@@ -82,10 +82,10 @@ class Best:
 
 
 class History:
-    """All that has happened, folded. ``trials``, ``arms``, ``readings`` and ``closings`` only grow.
+    """All that has happened, folded.
 
-    ``readings`` holds (trial, step, loss) and ``closings`` trials, both in log order, so that a
-    cache can catch up from where it stood.
+    ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in
+    log order and only grow, so that a cache can catch up from where it stood.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class History:
         self.readings: list[tuple[TrialRecord, int, float]] = []
         self.closings: list[TrialRecord] = []
         self.running: dict[int, TrialRecord] = {}
-        self.grants = 0
+        self.grants: list[Granted] = []
         self._opened: Opened | None = None
         self._ledger: Ledger | None = None
         self._caches: dict[Hashable, Any] = {}
@@ -302,7 +302,7 @@ class History:
             trial.start, trial.until = event.start, event.until
         trial.notes, trial.granted, trial.reported_at = event.notes or {}, self.position - 1, event.at
         self.running[event.trial] = trial
-        self.grants += 1
+        self.grants.append(event)
         self.ledger.committed_steps += event.until - event.start
         self.ledger.reserved += event.reserved
 

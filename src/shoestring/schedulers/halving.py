@@ -1,17 +1,16 @@
-"""Successive halving and Hyperband: brackets of arms, the best 1/eta of each rung going on.
+"""Successive halving and Hyperband: the best 1/eta of each round go on.
 
 Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization,
 AISTATS 2016; Li et al., Hyperband, JMLR 18 (2018), Algorithm 1.
 
 =========  ==========================================================
-n, r       arms of a bracket and their first resource
+K, b       arms of a bracket and their first budget
 R, eta     the most resource a trial can have; the share that goes on
-s          number of halvings in a bracket, s_max the most
 =========  ==========================================================
 
-Arms belong to brackets in the order in which they were started, so the log alone says where each
-stands. Differs from the paper in that going on costs only the added steps, and in that with several
-workers the next bracket begins while the last one waits for its slowest trial (``overlap``).
+Differs from the papers in that going on costs only the added steps (``replicate="resume"``), and in
+that with several workers the next bracket begins while the last one waits for its slowest trial
+(``overlap``).
 """
 
 from __future__ import annotations
@@ -21,58 +20,69 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoestring.errors import MethodError
-from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Start, Wait
+from shoestring.history import History
+from shoestring.method import Decision
+from shoestring.schedulers.brackets import Bracket, halvings, hyperband_brackets, ladder_budget, next_in_brackets
+from shoestring.schedulers.evaluations import Record, check_options
 from shoestring.schedulers.rungs import check_rungs, top_resource
 
 
+def quota(arms: int, turn: int, eta: float) -> int:
+    """K_r = ⌊K·eta^−r⌋, and never nobody."""
+    return max(1, math.floor(arms / eta**turn + 1e-9))
+
+
 @dataclass(frozen=True)
-class Bracket:
-    """How many arms begin, and the rungs at which they are compared."""
+class HalvingRule:
+    """The best K_r by their last evaluation; with ``weights``, by the weighted mean of all of theirs."""
 
-    arms: int
-    rungs: tuple[int, ...]
+    eta: float = 3
+    weights: str | None = None
+    replicate: str = "resume"
 
-    def quota(self, level: int, eta: float, members: int) -> int:
-        """How many may stand on a rung: n_i = floor(n / eta^i), and never nobody (JMLR, line 6)."""
-        return max(1, math.floor(min(self.arms, members) / eta**level + 1e-9))
+    def record(self) -> Record:
+        return Record(weighting=self.weights)
 
+    def budget(self, bracket: Bracket, turn: int) -> int | None:
+        return ladder_budget(bracket, turn, self.eta)
 
-def halvings(top: int, min_resource: int, eta: float) -> int:
-    """s_max = floor(log_eta(R / r)) (JMLR, Algorithm 1, initialisation)."""
-    return math.floor(math.log(top / min_resource, eta) + 1e-9)
+    def select(self, bracket: Bracket, turn: int, records: list[Record], standing: list[int]) -> list[int]:
+        def loss(position: int) -> float:
+            record = records[position]
+            return record.mean if self.weights else record.values[-1]
 
-
-def bracket(top: int, s: int, arms: int, eta: float) -> Bracket:
-    """The bracket that halves s times: its rungs end at R and are eta apart, rounded down."""
-    return Bracket(arms, tuple(int(top / eta ** (s - i) + 1e-9) for i in range(s + 1)))
+        usable = [position for position in standing if not records[position].failed]
+        return sorted(usable, key=lambda position: (loss(position), position))[: quota(len(records), turn, self.eta)]
 
 
 @dataclass(frozen=True)
 class SuccessiveHalving:
-    """Start ``arms`` arms at ``min_resource`` and carry the best 1/``eta`` of each rung on; then again.
+    """Start ``arms`` arms at ``min_resource`` and carry the best 1/``eta`` of each round on; then again.
 
-    ``arms`` is eta^s_max unless given, so that one arm reaches the top.
+    ``arms`` is eta^s unless given, so that one arm reaches the top after s halvings.
     """
 
     eta: float = 3
     min_resource: int = 1
+    max_resource: int | None = None
     arms: int | None = None
+    weights: str | None = None
+    replicate: str = "resume"
     overlap: bool = True
     reference: ClassVar[str] = "Jamieson and Talwalkar, Non-stochastic best arm identification, AISTATS 2016"
 
     def __post_init__(self) -> None:
         check_rungs(self.eta, self.min_resource)
-        if self.arms is not None and self.arms < 1:
-            raise MethodError(f"arms is {self.arms}; a bracket has at least one arm")
+        check_options(self.weights, self.replicate)
+        check_arms(self.arms)
 
     def plan(self, history: History) -> list[Bracket]:
-        top = top_resource(history, "successive halving", self.min_resource)
-        s = halvings(top, self.min_resource, self.eta)
-        return [bracket(top, s, self.arms or round(self.eta**s), self.eta)]
+        top = top_resource(history, "successive halving", self.min_resource, self.max_resource)
+        return [one_bracket(top, self.min_resource, self.eta, self.arms)]
 
     def next(self, history: History, may_start: bool = True) -> Decision:
-        return next_in_brackets(history, self.plan(history), self.eta, self.overlap, may_start)
+        rule = HalvingRule(self.eta, self.weights, self.replicate)
+        return next_in_brackets(history, self.plan(history), rule, self.overlap, may_start)
 
 
 @dataclass(frozen=True)
@@ -84,78 +94,34 @@ class Hyperband:
 
     eta: float = 3
     min_resource: int = 1
+    max_resource: int | None = None
     brackets: int | None = None
+    weights: str | None = None
+    replicate: str = "resume"
     overlap: bool = True
     reference: ClassVar[str] = "Li et al., Hyperband: a novel bandit-based approach, JMLR 18 (2018)"
 
     def __post_init__(self) -> None:
         check_rungs(self.eta, self.min_resource)
+        check_options(self.weights, self.replicate)
         if self.brackets is not None and self.brackets < 1:
             raise MethodError(f"brackets is {self.brackets}; there is at least one")
 
     def plan(self, history: History) -> list[Bracket]:
-        top = top_resource(history, "hyperband", self.min_resource)
-        s_max = halvings(top, self.min_resource, self.eta)
-        # n = ceil((s_max + 1) / (s + 1) * eta^s)   (JMLR, line 2)
-        sizes = {s: math.ceil((s_max + 1) / (s + 1) * self.eta**s - 1e-9) for s in range(s_max, -1, -1)}
-        return [bracket(top, s, n, self.eta) for s, n in sizes.items()][: self.brackets]
+        top = top_resource(history, "hyperband", self.min_resource, self.max_resource)
+        return hyperband_brackets(top, self.min_resource, self.eta)[: self.brackets]
 
     def next(self, history: History, may_start: bool = True) -> Decision:
-        return next_in_brackets(history, self.plan(history), self.eta, self.overlap, may_start)
+        rule = HalvingRule(self.eta, self.weights, self.replicate)
+        return next_in_brackets(history, self.plan(history), rule, self.overlap, may_start)
 
 
-class _Progress:
-    """How many brackets are over, and where the next one's arms begin; neither ever goes back."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.offset = 0
+def check_arms(arms: int | None) -> None:
+    if arms is not None and arms < 1:
+        raise MethodError(f"arms is {arms}; a bracket has at least one arm")
 
 
-def next_in_brackets(history: History, plan: list[Bracket], eta: float, overlap: bool, may_start: bool) -> Decision:
-    """The first thing to do in the earliest bracket that has something to do."""
-    progress = history.cached(("brackets", tuple(plan), eta), _Progress)
-    number, offset = progress.number, progress.offset
-    while True:
-        current = plan[number % len(plan)]
-        members = history.arms[offset : offset + current.arms]
-        answer = _next_in_bracket(history, current, members, eta, number, may_start)
-        if isinstance(answer, (Start, Continue)):
-            return answer
-        full = len(members) == current.arms
-        if answer is None and full and number == progress.number:
-            progress.number, progress.offset = number + 1, offset + current.arms
-        if not full:
-            return (
-                Wait("a bracket waits for its trials")
-                if history.running
-                else Done("every configuration has been tried")
-            )
-        if answer is not None and not overlap:
-            return answer
-        number, offset = number + 1, offset + current.arms
-
-
-def _next_in_bracket(
-    history: History, current: Bracket, members: list[Arm], eta: float, number: int, may_start: bool
-) -> Start | Continue | Wait | None:
-    """What a bracket needs now; a Wait if that is a report, None if it is over."""
-    if len(members) < current.arms and may_start:
-        reason = f"arm {len(members) + 1} of {current.arms} of bracket {number + 1}"
-        return Start(current.rungs[0], reason, notes={"bracket": number})
-    standing = members
-    for level, rung in enumerate(current.rungs):
-        if level:
-            losses = [(arm.trials[0].loss(current.rungs[level - 1]), arm) for arm in standing]
-            ranked = sorted((loss, arm.index, arm) for loss, arm in losses if loss is not None)
-            standing = [arm for _, _, arm in ranked[: current.quota(level, eta, len(members))]]
-        waits = False
-        for rank, arm in enumerate(standing):
-            trial = arm.trials[0]
-            if trial.state == "paused" and trial.step < rung:
-                reason = f"number {rank + 1} of rung {level} of bracket {number + 1}, on to step {rung}"
-                return Continue(trial.index, rung, reason, {"bracket": number})
-            waits = waits or (trial.state == "running" and trial.step < rung)
-        if waits:
-            return Wait(f"rung {level} of bracket {number + 1} is not complete")
-    return None
+def one_bracket(top: int, min_resource: int, eta: float, arms: int | None) -> Bracket:
+    """A bracket that begins as low as it may and has enough arms for one to reach the top."""
+    s = halvings(top, min_resource, eta)
+    return Bracket(arms or round(eta**s), int(top / eta**s + 1e-9), top)

@@ -1,12 +1,12 @@
-"""The resources at which trials are compared, shared by halving and ASHA."""
+"""The resources at which arms are compared and promoted, shared by the schedulers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from shoestring.errors import MethodError
-from shoestring.history import History, TrialRecord
-from shoestring.method import Continue
+from shoestring.history import Arm, History, TrialRecord
+from shoestring.method import Continue, Decision, Done, Replicate, Start, Wait
 
 
 def check_rungs(eta: float, min_resource: int) -> None:
@@ -16,11 +16,11 @@ def check_rungs(eta: float, min_resource: int) -> None:
         raise MethodError(f"min_resource is {min_resource!r}; it is the first rung, a whole number from 1")
 
 
-def top_resource(history: History, what: str, min_resource: int) -> int:
-    """The study's ``max_resource``; an error if there is none, or none that fits."""
-    top = history.max_resource
-    if top is None:
+def top_resource(history: History, what: str, min_resource: int, own: int | None = None) -> int:
+    """The study's ``max_resource``, or the scheduler's own if that is less; an error if none fits."""
+    if history.max_resource is None:
         raise MethodError(f"{what} needs max_resource: say how many steps a trial can have at most, max_resource=...")
+    top = min(history.max_resource, own or history.max_resource)
     if top < min_resource:
         raise MethodError(f"{what} starts at min_resource={min_resource}, above max_resource={top}")
     return top
@@ -64,3 +64,53 @@ class _Cut:
         self._seen = len(history.readings)
         self._cut = [t for t in [*self._cut, *new] if t.state == "paused" and t.step not in self._rungs]
         return self._cut
+
+
+class Arrivals:
+    """Who reached which rung, in log order; each arrival and failure is told once."""
+
+    def __init__(self, rungs: Sequence[int], replicate: str) -> None:
+        self._rungs = rungs
+        self._level = {rung: level for level, rung in enumerate(rungs)}
+        self._resumes = replicate == "resume"
+        self._read = self._closed = 0
+
+    def new(self, history: History) -> Iterator[tuple[int, TrialRecord]]:
+        """Rung and trial. A fresh trial passes lower rungs on its way; only where it was sent counts."""
+        new, self._read = history.readings[self._read :], len(history.readings)
+        for trial, step, _ in new:
+            level = self._level.get(step)
+            if level is not None and (self._resumes or step == trial.until):
+                yield level, trial
+
+    def failures(self, history: History) -> Iterator[tuple[int, TrialRecord]]:
+        """The rung that a failed trial was on its way to, and the trial."""
+        new, self._closed = history.closings[self._closed :], len(history.closings)
+        for trial in new:
+            goal = next((level for level, rung in enumerate(self._rungs) if rung >= trial.until), None)
+            if goal is not None and trial.state != "finished":
+                yield goal, trial
+
+
+def waits_at(arm: Arm, rung: int, replicate: str) -> bool:
+    """Whether an arm stands on a rung and can be promoted from there."""
+    trial = arm.trials[-1]
+    if replicate == "resume":
+        return trial.state == "paused" and trial.step == rung
+    return trial.until == rung and trial.state in ("paused", "finished") and trial.step == rung
+
+
+def promotion(arm: Arm, rungs: Sequence[int], level: int, replicate: str, rank: int, among: int) -> Decision:
+    """Carry an arm to the next rung: on with its trial, or with a fresh one."""
+    goal = rungs[level + 1]
+    reason = f"number {rank + 1} of the {among} that reached step {rungs[level]}, on to {goal}"
+    if replicate == "resume":
+        return Continue(arm.trials[-1].index, goal, reason)
+    return Replicate(arm.index, goal, f"{reason}, from a fresh start")
+
+
+def otherwise(history: History, rungs: Sequence[int], may_start: bool) -> Decision:
+    """Nobody can be promoted: a new arm, if there is one."""
+    if may_start:
+        return Start(rungs[0], "nothing to promote, so a new arm")
+    return Wait("nothing to promote yet") if history.running else Done("nothing left to promote or to start")

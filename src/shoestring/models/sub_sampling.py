@@ -1,0 +1,75 @@
+"""The arithmetic of sub-sampling: who has potential, and how much. Arrays in, numbers out.
+
+Huang et al., An asymptotically optimal multi-armed bandit algorithm and hyperparameter
+optimization, section 4 (the relation c_k ≼ c_ζ) and section 7 (the criterion V_k).
+
+========  =====================================================================
+Y, w      an arm's observations in order, and their weights      (n_k,)
+n_k, n    observations of one arm; of all arms
+q_n       √log n: an arm with fewer observations is explored anyway
+ζ         the leader: the arm with the most observations, then the lowest mean
+β         how much an unexplored arm is preferred, in units of ``scale``
+========  =====================================================================
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+def threshold(n: int) -> float:
+    """q_n = √log n, the paper's choice in section 8.1.
+
+    >>> from shoestring.models.sub_sampling import threshold
+    >>> round(threshold(28), 3)
+    1.825
+    """
+    return math.sqrt(math.log(n)) if n > 1 else 0.0
+
+
+def window_means(values: Vector, weights: Vector, length: int) -> Vector:
+    """Weighted means of all windows of ``length`` consecutive observations (n − length + 1,).
+
+    >>> import numpy as np
+    >>> from shoestring.models.sub_sampling import window_means
+    >>> window_means(np.array([1.0, 2.0, 6.0]), np.ones(3), 2)
+    array([1.5, 4. ])
+    """
+    totals = np.concatenate(([0.0], np.cumsum(values * weights)))
+    masses = np.concatenate(([0.0], np.cumsum(weights)))
+    return np.asarray((totals[length:] - totals[:-length]) / (masses[length:] - masses[:-length]))
+
+
+def largest_window_mean(values: Vector, weights: Vector, length: int) -> float:
+    """max_j Ȳ_{j:j+length−1}: the worst stretch of the leader that is as long as the other's record.
+
+    A leader with fewer observations than that is taken whole.
+    """
+    return float(window_means(values, weights, min(length, len(values))).max())
+
+
+def has_potential(own_count: int, own_mean: float, leader_count: int, leaders_worst: float, q: float) -> bool:
+    """c_k ≼ c_ζ: fewer observations, and (a) too few to judge or (b) no worse than a stretch of the leader's."""
+    return own_count < leader_count and (own_count < q or own_mean <= leaders_worst)
+
+
+def potential(own_count: int, own_mean: float, leaders_worst: float, q: float, beta: float, scale: float) -> float:
+    """V_k = (Ȳ_k − max_j Ȳ_ζ) / scale − β·max(0, q_n − n_k); lower has more potential (section 7).
+
+    Differs from the paper in the division by a scale of the losses, so that β means the same everywhere.
+    """
+    return (own_mean - leaders_worst) / scale - beta * max(0.0, q - own_count)
+
+
+def spread(values: Vector) -> float:
+    """The interquartile range of the finite losses; 1 where they do not differ."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 1.0
+    low, high = np.percentile(finite, [25, 75])
+    return float(high - low) or 1.0

@@ -1,0 +1,183 @@
+"""Brackets of arms that are evaluated in rounds; a rule says who goes into the next round.
+
+Successive halving, sub-sampling and modified sub-sampling differ in nothing but that rule, and
+Hyperband, BOHB and BOSS in nothing but how many arms a bracket has and who proposes them.
+
+Arms belong to brackets in the order in which they were started, and a round ends when all of its
+evaluations are in, so the log alone says where each bracket stands.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from shoestring.history import Arm, History, TrialRecord
+from shoestring.method import Continue, Decision, Done, Replicate, Start, Wait
+from shoestring.schedulers.evaluations import Record
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """How many arms begin (K), their first budget (b) and the largest (R)."""
+
+    arms: int
+    first: int
+    last: int
+
+
+class Rule(Protocol):
+    """Who is evaluated in each round of a bracket, and with which budget."""
+
+    @property
+    def replicate(self) -> str: ...
+
+    def record(self) -> Record:
+        """An empty record of an arm, of the kind that this rule compares."""
+        ...
+
+    def budget(self, bracket: Bracket, turn: int) -> int | None:
+        """The budget of a round, counted from 0; None when the bracket is over."""
+        ...
+
+    def select(self, bracket: Bracket, turn: int, records: list[Record], standing: list[int]) -> list[int]:
+        """Positions of the arms of a later round; ``standing`` were in the round before. Empty: over."""
+        ...
+
+
+def halvings(last: int, first: int, eta: float) -> int:
+    """⌊log_eta(R / b)⌋."""
+    return math.floor(math.log(last / first, eta) + 1e-9)
+
+
+def hyperband_brackets(top: int, min_resource: int, eta: float) -> list[Bracket]:
+    """Algorithm 2 (Hyperband): s = s_max … 0, K = ⌈(s_max + 1) / (s + 1) · eta^s⌉, b = R·eta^−s."""
+    s_max = halvings(top, min_resource, eta)
+    return [
+        Bracket(math.ceil((s_max + 1) / (s + 1) * eta**s - 1e-9), int(top / eta**s + 1e-9), top)
+        for s in range(s_max, -1, -1)
+    ]
+
+
+def ladder_budget(bracket: Bracket, turn: int, eta: float) -> int | None:
+    """b·eta^r, rounded down from the top, for as long as that is at most R."""
+    s = halvings(bracket.last, bracket.first, eta)
+    return int(bracket.last / eta ** (s - turn) + 1e-9) if turn <= s else None
+
+
+@dataclass
+class _Progress:
+    """Where one bracket stands: the round, who is in it, and what the rounds before it gave."""
+
+    turn: int = 0
+    standing: list[int] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    over: bool = False
+
+
+class _All:
+    """Progress of all brackets; those that are over stay so."""
+
+    def __init__(self) -> None:
+        self.brackets: list[_Progress] = []
+        self.first_open = 0
+
+
+def next_in_brackets(
+    history: History, plan: list[Bracket], rule: Rule, overlap: bool, may_start: bool = True
+) -> Decision:
+    """The first thing to do in the earliest bracket that has something to do."""
+    state = history.cached(("brackets", tuple(plan), rule), _All)
+    number = state.first_open
+    offset = _offset(plan, number)
+    while True:
+        current = plan[number % len(plan)]
+        if number == len(state.brackets):
+            state.brackets.append(_Progress())
+        answer = _next_in_bracket(history, current, offset, state.brackets[number], rule, number, may_start)
+        if isinstance(answer, (Start, Continue, Replicate)):
+            return answer
+        if state.brackets[number].over and number == state.first_open:
+            state.first_open += 1
+        if len(history.arms) < offset + current.arms:
+            return (
+                Wait("a bracket waits for its trials")
+                if history.running
+                else Done("every configuration has been tried")
+            )
+        if answer is not None and not overlap:
+            return answer
+        number, offset = number + 1, offset + current.arms
+
+
+def _offset(plan: list[Bracket], number: int) -> int:
+    """How many arms are in the brackets before this one."""
+    rounds, rest = divmod(number, len(plan))
+    return rounds * sum(bracket.arms for bracket in plan) + sum(bracket.arms for bracket in plan[:rest])
+
+
+def _next_in_bracket(
+    history: History, current: Bracket, offset: int, at: _Progress, rule: Rule, number: int, may_start: bool
+) -> Start | Continue | Replicate | Wait | None:
+    """What a bracket needs now; a Wait if that is a report, None if it is over."""
+    members = history.arms[offset : offset + current.arms]
+    if len(members) < current.arms and may_start:
+        reason = f"arm {len(members) + 1} of {current.arms} of bracket {number + 1}"
+        return Start(current.first, reason, notes={"bracket": number, "round": 0})
+    while not at.over:
+        budget = rule.budget(current, at.turn)
+        if budget is None or not members:
+            at.over = True
+            break
+        if at.turn == 0:
+            at.standing = list(range(len(members)))
+            at.records = at.records or [rule.record() for _ in members]
+        todo = _open_evaluation(members, at, rule, budget, number)
+        if todo is not None:
+            return todo
+        _take_in(members, at, rule, budget)
+        at.turn += 1
+        if rule.budget(current, at.turn) is not None:
+            at.standing = rule.select(current, at.turn, at.records, at.standing)
+        at.over = not at.standing
+    return None
+
+
+def _open_evaluation(
+    members: list[Arm], at: _Progress, rule: Rule, budget: int, number: int
+) -> Continue | Replicate | Wait | None:
+    """An evaluation of this round that is still to be begun, or a Wait if one is running."""
+    running = None
+    for rank, position in enumerate(at.standing):
+        arm, record = members[position], at.records[position]
+        trial = _trial(arm, record, rule.replicate)
+        notes = {"bracket": number, "round": at.turn}
+        reason = f"number {rank + 1} of round {at.turn + 1} of bracket {number + 1}, to step {budget}"
+        if trial is None:
+            return Replicate(arm.index, budget, f"{reason}, from a fresh start", notes)
+        if trial.state == "paused" and trial.step < budget:
+            return Continue(trial.index, budget, reason, notes)
+        if trial.state == "running" and trial.step < budget:
+            running = Wait(f"round {at.turn + 1} of bracket {number + 1} is not complete")
+    return running
+
+
+def _trial(arm: Arm, record: Record, replicate: str) -> TrialRecord | None:
+    """The trial of an arm's next evaluation; None if it has to be begun."""
+    if replicate == "resume":
+        return arm.trials[0]
+    return arm.trials[len(record.values)] if len(record.values) < len(arm.trials) else None
+
+
+def _take_in(members: list[Arm], at: _Progress, rule: Rule, budget: int) -> None:
+    """The round is complete: its evaluations become the arms' record."""
+    for position in at.standing:
+        record = at.records[position]
+        trial = _trial(members[position], record, rule.replicate)
+        assert trial is not None
+        if trial.loss(budget) is None:
+            record.fail()
+        else:
+            start = record.budgets[-1] if rule.replicate == "resume" and record.budgets else 0
+            record.add(trial, budget, start)

@@ -1,0 +1,132 @@
+"""An arm's evaluations as sub-sampling reads them.
+
+An evaluation is a run of an arm to a budget: with ``replicate="fresh"`` a trial of its own, with
+``"resume"`` the same trial carried further. ``compare`` says what counts as one observation:
+
+===============  ==============================================================================
+``evaluations``  each evaluation is one observation, whatever its budget (the paper's text)
+``samples``      every step's reading is one: an evaluation of budget b adds b of them; the only
+                 reading under which the paper's Table 1 comes out
+``rung``         only readings at the same step are compared: for learning curves, whose early
+                 readings say nothing about the late ones' level
+===============  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shoestring.errors import MethodError
+from shoestring.events import Reading
+from shoestring.history import TrialRecord
+from shoestring.models.sub_sampling import Vector, largest_window_mean
+
+WEIGHTS = ("equal", "budget", "inverse-variance")
+COMPARES = ("evaluations", "samples", "rung")
+REPLICATES = ("fresh", "resume")
+
+
+def check_options(weights: str | None, replicate: str, compare: str = "evaluations") -> None:
+    for name, given, known in (
+        ("weights", weights, (None, *WEIGHTS)),
+        ("replicate", replicate, REPLICATES),
+        ("compare", compare, COMPARES),
+    ):
+        if given not in known:
+            raise MethodError(f"{name} is {given!r}; it is one of {', '.join(map(repr, filter(None, known)))}")
+
+
+def warn_of_resuming(what: str, replicate: str, compare: str) -> None:
+    """A resumed trial has the same seed effect each time, which averaging cannot remove."""
+    if replicate == "resume" and compare != "rung":
+        warnings.warn(
+            f"{what} with replicate='resume' averages readings of one initialisation, so the luck of that "
+            "initialisation stays; use replicate='fresh', or compare='rung'",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+@dataclass
+class Record:
+    """What is known of one arm: its evaluations in order, by value, budget, weight and single samples.
+
+    Only what was taken in counts, so a record says the same whatever has happened since.
+    """
+
+    compare: str = "evaluations"
+    weighting: str | None = "equal"
+    values: list[float] = field(default_factory=list)
+    budgets: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    samples: list[float] = field(default_factory=list)
+    curves: dict[int, tuple[TrialRecord, int]] = field(default_factory=dict)
+    failed: bool = False
+    mean: float = math.inf
+
+    def add(self, trial: TrialRecord, budget: int, start: int = 0) -> None:
+        """Take in the evaluation of a trial at a budget; ``start`` is where it was resumed from."""
+        loss = trial.loss(budget)
+        assert loss is not None
+        self.values.append(loss)
+        self.budgets.append(budget)
+        self.weights.append(_weight(trial.readings.get(budget), budget, self.weighting))
+        self.samples += [trial.losses[s] for s in sorted(trial.losses) if start < s <= budget]
+        self.curves[trial.index] = trial, budget
+        self.mean = self._mean()
+
+    def fail(self) -> None:
+        """A failed arm never leads and never has potential."""
+        self.failed, self.mean = True, math.inf
+
+    @property
+    def count(self) -> int:
+        """n_k."""
+        return len(self.samples) if self.compare == "samples" else len(self.values)
+
+    def _mean(self) -> float:
+        """Ȳ_{1:n_k}."""
+        if self.compare == "rung":
+            losses = self.at(self.budgets[-1])
+            return sum(losses) / len(losses)
+        values, weights = self._sequence()
+        return float(values @ weights / weights.sum())
+
+    def _sequence(self) -> tuple[Vector, Vector]:
+        if self.compare == "samples":
+            return np.array(self.samples), np.ones(len(self.samples))
+        return np.array(self.values), np.array(self.weights)
+
+    def at(self, step: int) -> list[float]:
+        """The losses at one step of the trials that were evaluated at least that far."""
+        found = [trial.loss(step) for trial, budget in self.curves.values() if budget >= step]
+        return [loss for loss in found if loss is not None]
+
+    def worst_stretch(self, other: Record) -> float:
+        """The largest mean of as many of this arm's observations as the other has."""
+        if self.compare == "rung":
+            step = other.budgets[-1]
+            here = np.array(self.at(step) or [self.values[-1]])
+            return largest_window_mean(here, np.ones(len(here)), len(other.at(step)))
+        return largest_window_mean(*self._sequence(), other.count)
+
+
+def _weight(reading: Reading | None, budget: int, weighting: str | None) -> float:
+    """1, the budget, or 1/variance: from the reading's 95 % bounds, else as 1/variance grows with the budget."""
+    if weighting in (None, "equal"):
+        return 1.0
+    if weighting == "inverse-variance" and reading and reading.low is not None and reading.high is not None:
+        width = (reading.high - reading.low) / (2 * 1.96)
+        return 1 / max(width * width, 1e-12)
+    return float(budget)
+
+
+def leader_of(records: Sequence[Record]) -> Record | None:
+    """ζ: the arm with the most observations, then the lowest mean, then the earliest; None if all failed."""
+    usable = [record for record in records if record.values and not record.failed]
+    return min(usable, key=lambda record: (-record.count, record.mean)) if usable else None
