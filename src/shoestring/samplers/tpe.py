@@ -1,1 +1,184 @@
-from shoestring.samplers.simple import Random as TPE
+"""The tree-structured Parzen estimator: try what is likely among the good arms and unlikely among the bad.
+
+Bergstra et al., Algorithms for hyper-parameter optimization, NeurIPS 2011; in several dimensions at
+once and over steps as in Falkner et al., BOHB, ICML 2018.
+
+====== ========================================================================
+l, g   the densities of the good and of the bad arms
+n      arms that are compared; the best of them, a share of ``good``, are good
+h      the kernels' bandwidth on each axis, the same for l and g
+====== ========================================================================
+
+Arms are compared at the furthest step with enough of them, by the order of their losses alone. An arm
+that failed is bad, and so is one that is still running: it is not known, and its place is taken.
+
+Differs from the papers in three ways, each of which found better minima of test functions in 100
+evaluations. l and g share their bandwidth, which follows the spread of the good arms; where g is
+smoother than l, any gap between bad arms looks promising. Among the good the better weigh more, as in
+an evolution strategy. And the first arms fill the space evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoestring.errors import MethodError
+from shoestring.history import History
+from shoestring.method import Proposal, taken
+from shoestring.models.parzen import Parzen, fit
+from shoestring.observations import Observations, observed
+from shoestring.samplers.simple import LatinHypercube, random_config
+from shoestring.spaces import Codec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+# An ordered axis with more values than this is treated as a real one.
+_FEW = 64
+
+# A kernel narrower than this share of a cell could not leave it.
+_LEAST_SHARE_OF_A_CELL = 0.25
+
+
+@dataclass(frozen=True)
+class TPE:
+    """Propose the likeliest to be good of ``candidates`` points drawn from the density of the good arms.
+
+    The first ``startup`` arms are a Latin hypercube. A step is fit to learn from once ``enough`` arms
+    have a loss there: if not given, as many as are begun with, and at least two more than there are
+    parameters. The good are a share of ``good``, and ``most_good`` at most. ``bandwidth`` scales the
+    kernels, and ``prior`` is the weight of the uniform density beside that of one arm. Without
+    ``multivariate`` every parameter is chosen by itself.
+    """
+
+    startup: int = 10
+    candidates: int = 24
+    multivariate: bool = True
+    good: float = 0.2
+    most_good: int = 25
+    bandwidth: float = 0.6
+    prior: float = 1.0
+    enough: int | None = None
+    reference: ClassVar[str] = "Bergstra et al., Algorithms for hyper-parameter optimization, NeurIPS 2011"
+
+    def __post_init__(self) -> None:
+        for option, least in (("startup", 0), ("candidates", 1), ("most_good", 1), ("enough", 2)):
+            value = getattr(self, option)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
+        if not 0 < self.good < 1:
+            raise MethodError(f"good is {self.good!r}; it is the share of arms that count as good, between 0 and 1")
+        for option in ("bandwidth", "prior"):
+            if not 0 < getattr(self, option) < math.inf:
+                raise MethodError(f"{option} is {getattr(self, option)!r}; it is a number above 0")
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal:
+        if len(history.arms) < self.startup:
+            return self._first(history, rng)
+        seen = observed(history)
+        step = seen.furthest_step(self.enough or max(self.startup, history.codec.dimensions + 2))
+        if not step:
+            return Proposal(random_config(history, rng), "random, too few arms can be compared")
+        good, bad = self._split(seen, step)
+        likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
+        points, scores = self._candidates(likely, unlikely, history.codec, rng)
+        chosen = _first_free(points, scores, history)
+        reason = f"{self.candidates} candidates from the {len(good)} best of {len(good) + len(bad)} arms at step {step}"
+        notes = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
+        return Proposal(history.codec.decode(points[chosen]), reason, notes)
+
+    def _first(self, history: History, rng: np.random.Generator) -> Proposal:
+        """The design takes no notice of a table's rows or of what the space itself holds likely."""
+        codec = history.codec
+        if codec.rows is not None or any(axis.prior for axis in codec.axes):
+            return Proposal(random_config(history, rng), f"random, one of the first {self.startup}")
+        return LatinHypercube(self.startup).propose(history, rng)
+
+    def _split(self, seen: Observations, step: int) -> tuple[Codes, Codes]:
+        """The good arms, best first, and the bad ones in log order."""
+        import numpy as np
+
+        losses = seen.losses(step)
+        known = np.flatnonzero(~np.isnan(losses))
+        failed = seen.failed & np.isnan(losses)
+        n_good = min(math.ceil(self.good * (len(known) + np.count_nonzero(failed))), self.most_good, len(known))
+        good = known[np.argsort(losses[known], kind="stable")[:n_good]]
+        compared = ~np.isnan(losses) | failed | seen.pending
+        compared[good] = False
+        return good, np.flatnonzero(compared)
+
+    def _fitted(self, good: Array, bad: Array, history: History) -> tuple[Parzen, Parzen]:
+        import numpy as np
+
+        choices = history.codec.choices
+        edges = history.cached("cell edges", lambda: _cell_edges(history.codec))
+        h = _bandwidths(good, choices, edges, self.bandwidth)
+        by_rank = math.log(len(good) + 1) - np.log(np.arange(1, len(good) + 1))
+        return (
+            fit(good, choices, edges, h, by_rank / by_rank.mean(), self.prior),
+            fit(bad, choices, edges, h, np.ones(len(bad)), self.prior),
+        )
+
+    def _candidates(
+        self, likely: Parzen, unlikely: Parzen, codec: Codec, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Points and their scores log l - log g; one point, the best on every axis, if univariate."""
+        import numpy as np
+
+        points = likely.sample(rng, self.candidates, self.multivariate)
+        if self.multivariate:
+            if codec.space.conditions:
+                points = np.array([codec.encode(codec.decode(point)) for point in points])
+            return points, likely.log_density(points) - unlikely.log_density(points)
+        scores = likely.log_marginals(points) - unlikely.log_marginals(points)
+        best = scores.argmax(axis=0), np.arange(points.shape[1])
+        return points[best][None], scores[best].sum(keepdims=True)
+
+
+def _first_free(points: Array, scores: Array, history: History) -> int:
+    """The best candidate that is allowed and was not tried; the best of all if there is none."""
+    codec, keys = history.codec, taken(history)
+    order = (-scores).argsort(kind="stable")
+    for index in order:
+        config = codec.decode(points[index])
+        if Codec.key(config) not in keys and codec.allowed(config):
+            return int(index)
+    return int(order[0])
+
+
+def _bandwidths(good: Array, choices: Codes, edges: Sequence[Array | None], scale: float) -> Array:
+    """Scott's rule on the spread of the good arms, counting the uniform prior as one more. Shape (d,)."""
+    import numpy as np
+
+    n = np.count_nonzero(~np.isnan(good), axis=0)
+    mean = np.nansum(good, axis=0) / np.maximum(n, 1)
+    spread = np.sqrt((np.nansum((good - mean) ** 2, axis=0) + 1 / 12) / (n + 1))
+    h = scale * spread * (n + 1) ** (-1 / (len(n) + 4))
+    cells = np.array([0.0 if e is None else 1 / (len(e) - 1) for e in edges])
+    # Between unordered choices the prior's one vote among n + 1 decides how often to leave one's own.
+    result: Array = np.where(choices > 0, 1 / (n + 1), np.maximum(h, _LEAST_SHARE_OF_A_CELL * cells))
+    return result
+
+
+def _cell_edges(codec: Codec) -> list[Array | None]:
+    """Per axis, the bounds of the cells where it is ordered and has few values."""
+    import numpy as np
+
+    edges: list[Array | None] = []
+    for axis in codec.axes:
+        own: Any = codec.space[axis.name]
+        if axis.categorical or not axis.cells or axis.cells > _FEW:
+            edges.append(None)
+        elif hasattr(own, "lower"):  # cells of integers on a log scale differ in width
+            edges.append(np.array([axis.encode(v - 0.5) for v in range(int(own.lower), int(own.upper) + 2)]))
+        else:
+            edges.append(np.arange(axis.cells + 1) / axis.cells)
+    return edges

@@ -1,0 +1,159 @@
+"""What a model fits: the arms of a study as arrays, kept up to date as the log grows.
+
+Every model-based sampler reads the same few arrays. They are rebuilt from the history alone, and
+cost a few operations per new event rather than a pass over all arms:
+
+>>> import shoestring as ss
+>>> from shoestring.observations import observed
+>>> study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random")
+>>> while (grant := study.ask()) is not None:
+...     study.tell(grant, float(grant.trial))
+>>> observed(study.history).losses(1)
+array([0., 1., 2.])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from shoestring.history import Arm, History, TrialRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Steps whose losses are kept up to date at the same time; samplers that differ in what is enough
+# for them look at different steps of one study.
+_KEPT_STEPS = 8
+
+
+def observed(history: History) -> Observations:
+    """The arms of a study as arrays, as of now."""
+    return history.cached("observations", Observations).update(history)
+
+
+class Observations:
+    """One row per arm, in log order. The arrays are views: read them, and ask again after new events.
+
+    ========  =======  ==============================================================
+    points    (n, d)   the arm in the unit cube, NaN where a parameter is inactive
+    reached   (n,)     the furthest step of a trial that did not fail; one that finished
+                       early counts as having reached the last step, as its loss stays
+    failed    (n,)     every trial of the arm failed
+    pending   (n,)     a trial of the arm is running
+    ========  =======  ==============================================================
+    """
+
+    points: NDArray[np.float64]
+    reached: NDArray[np.int64]
+    failed: NDArray[np.bool_]
+    pending: NDArray[np.bool_]
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self._room: dict[str, NDArray[Any]] = {
+            "points": np.empty((0, 0)),
+            "reached": np.empty(0, dtype=np.int64),
+            "failed": np.empty(0, dtype=bool),
+        }
+        self._columns: dict[int, NDArray[np.float64]] = {}
+        self._arms: list[Arm] = []
+        self._seen = {"arms": 0, "trials": 0, "readings": 0, "closings": 0}
+
+    def __len__(self) -> int:
+        return len(self.reached)
+
+    def update(self, history: History) -> Observations:
+        """Catch up with the history."""
+        import numpy as np
+
+        self._arms = history.arms
+        self._take_in_points(history)
+        for index in self._changed(history):
+            self._refresh(index, history.max_resource)
+        n = len(history.arms)
+        self.points, self.reached, self.failed = (self._room[name][:n] for name in ("points", "reached", "failed"))
+        self.pending = np.zeros(n, dtype=bool)
+        self.pending[[trial.arm for trial in history.running.values()]] = True
+        return self
+
+    def _take_in_points(self, history: History) -> None:
+        first, n = self._seen["arms"], len(history.arms)
+        if first == n:
+            return
+        if not first:
+            self._room["points"] = self._room["points"].reshape(0, history.codec.dimensions)
+        self._room = {name: _with_room(array, n) for name, array in self._room.items()}
+        self._columns = {step: _with_room(column, n) for step, column in self._columns.items()}
+        for index in range(first, n):
+            self._room["points"][index] = history.codec.encode(history.arms[index].config)
+        self._seen["arms"] = n
+
+    def _changed(self, history: History) -> set[int]:
+        """The arms that anything has happened to since the last time."""
+        seen = self._seen
+        changed = {trial.arm for trial in history.trials[seen["trials"] :]}
+        changed.update(trial.arm for trial, _, _ in history.readings[seen["readings"] :])
+        changed.update(trial.arm for trial in history.closings[seen["closings"] :])
+        seen.update(trials=len(history.trials), readings=len(history.readings), closings=len(history.closings))
+        return changed
+
+    def _refresh(self, index: int, last: int | None) -> None:
+        """An arm's row is made anew from its trials, so it cannot depend on when it was looked at."""
+        arm = self._arms[index]
+        self._room["reached"][index] = max(_reached(trial, last) for trial in arm.trials)
+        self._room["failed"][index] = all(trial.state == "failed" for trial in arm.trials)
+        for step, column in self._columns.items():
+            column[index] = _mean_loss(arm, step)
+
+    def losses(self, step: int) -> NDArray[np.float64]:
+        """Per arm, the mean loss at a step over its trials; NaN where there is none. Shape (n,).
+
+        A trial that finished early keeps its last loss. Trials that failed do not count.
+        """
+        import numpy as np
+
+        if step not in self._columns:
+            if len(self._columns) == _KEPT_STEPS:
+                del self._columns[next(iter(self._columns))]
+            column = np.array([_mean_loss(arm, step) for arm in self._arms], dtype=float)
+            self._columns[step] = _with_room(column, len(self._room["reached"]))
+        return self._columns[step][: len(self)]
+
+    def furthest_step(self, enough: int) -> int:
+        """The largest step at which at least ``enough`` arms have a loss; 0 if there is none."""
+        import numpy as np
+
+        place = len(self) - enough
+        if place < 0:
+            return 0
+        step = int(np.partition(self.reached, place)[place])
+        # An arm that was told of at its last step only has no loss at the steps before.
+        while step and np.count_nonzero(~np.isnan(self.losses(step))) < enough:
+            step = int(self.reached[self.reached < step].max(initial=0))
+        return step
+
+
+def _reached(trial: TrialRecord, last: int | None) -> int:
+    if trial.state == "failed":
+        return 0
+    return max(trial.step, last or 0) if trial.state == "finished" else trial.step
+
+
+def _mean_loss(arm: Arm, step: int) -> float:
+    found = [trial.loss(step) for trial in arm.trials if trial.state != "failed"]
+    losses = [loss for loss in found if loss is not None]
+    return sum(losses) / len(losses) if losses else math.nan
+
+
+def _with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
+    """The array with room for n rows: at least doubled when it grows, so that growing stays cheap."""
+    import numpy as np
+
+    if len(array) >= n:
+        return array
+    grown = np.zeros((max(n, 2 * len(array), 16), *array.shape[1:]), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
