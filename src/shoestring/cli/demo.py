@@ -37,7 +37,8 @@ def demo(storage: str, seed: int, fresh: bool, quiet: bool) -> None:
         _remove(storage)
     again = "shoestring demo" + ("" if storage == STORAGE else f" --storage {storage}")
     with continuable(again):
-        study = _study(storage, STUDY, "auto", seed, quiet, f"{EPOCHS} epochs in all, at most {MOST_EPOCHS} for one network")
+        title = f"{EPOCHS} epochs in all, at most {MOST_EPOCHS} for one network"
+        study = _study(storage, STUDY, "auto", seed, quiet, title)
         rival = _study(storage, RIVAL, "random", seed, quiet, f"Random search with {EPOCHS} epochs, to compare")
     _report(study, rival, storage)
 
@@ -87,7 +88,8 @@ def _report(study: Study, rival: Study, storage: str) -> None:
     _heading(f"Where the {study.spent['steps']:g} epochs went")
     for line in _spending(study):
         click.echo(f"  {line}")
-    _heading(f"Random search with the same {rival.spent['steps']:g} epochs: {_percent(theirs.value)}")
+    same = "the same " if rival.spent["steps"] == study.spent["steps"] else ""
+    _heading(f"Random search with {same}{rival.spent['steps']:g} epochs: {_percent(theirs.value)}")
     click.echo(f"  It trained {len(rival.history.arms)} networks, each to the end. {_verdict(study, rival)}")
     _heading("Go on")
     words = words_for_shell(storage, STUDY)

@@ -1,0 +1,62 @@
+"""Tune a small neural network on scikit-learn's digits with 300 epochs in all.
+
+Interrupt it whenever you like and run it again: it goes on from where it was.
+
+    python examples/digits_mlp.py
+"""
+
+import pickle
+import sys
+import warnings
+
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+
+import shoestring as ss
+
+space = ss.space(
+    rate=ss.log(1e-5, 1.0),
+    width=ss.log(4, 128),
+    alpha=ss.log(1e-6, 1.0),
+    batch=ss.log(16, 256),
+    activation=["relu", "tanh", "logistic"],
+)
+
+images, labels = load_digits(return_X_y=True)
+train_images, test_images, train_labels, test_labels = train_test_split(
+    images / 16, labels, test_size=0.5, random_state=0
+)
+
+
+def train(trial):
+    config, saved = trial.config, trial.directory / "network.pickle"
+    if trial.start:  # taken up again, perhaps after a crash
+        network = pickle.loads(saved.read_bytes())
+    else:
+        network = MLPClassifier(
+            (config["width"],),
+            activation=config["activation"],
+            alpha=config["alpha"],
+            batch_size=config["batch"],
+            learning_rate_init=config["rate"],
+            random_state=trial.seed,
+        )
+    while True:
+        train_epoch(network)
+        saved.write_bytes(pickle.dumps(network))
+        yield 1 - network.score(test_images, test_labels)
+
+
+def train_epoch(network):
+    """scikit-learn turns Ctrl-C into a warning and returns after half an epoch; this ends the run instead."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        network.partial_fit(train_images, train_labels, classes=range(10))
+    if any("interrupted" in str(warning.message) for warning in caught):
+        raise KeyboardInterrupt
+
+
+budget = sys.argv[1] if len(sys.argv) > 1 else "300 steps"
+study = ss.tune(train, space, budget=budget, max_resource=27, storage="sqlite:///digits.db", name="digits")
+print(f"{study.best.value:.2%} misread after {study.spent['steps']} epochs in all, by {study.best.config}")

@@ -1,0 +1,362 @@
+"""The command line, in this process and as a person would run it."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import shoestring as ss
+from shoestring.cli import main
+
+TRAIN = """
+import time
+import shoestring as ss
+
+pause = {pause}
+space = ss.space(rate=ss.log(1e-3, 0.5), act=["relu", "tanh"])
+wide = {{"x": (0.0, 1.0)}}
+
+def train(trial):
+    saved = trial.directory / "error"
+    error = float(saved.read_text()) if trial.start else 1.0
+    while True:
+        time.sleep(pause)
+        error *= 1 - trial.config["rate"]
+        saved.write_text(repr(error))
+        yield error
+
+def broken(trial):
+    raise ValueError("it never works")
+
+def once(trial):
+    return trial.config["x"]
+
+study = ss.tune(train, space, budget="1 steps", max_resource=9, storage="sqlite:///never.db")
+raise AssertionError("the file was loaded beyond its call of tune")
+"""
+
+RUN = ["run", "train.py:train", "--max-resource", "9", "--method", "asha"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # Loading a file puts its folder on the path and the file among the modules.
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", sys.modules)
+    write_objectives(tmp_path)
+    return tmp_path
+
+
+def write_objectives(folder: Path, pause: float = 0.0) -> None:
+    (folder / "train.py").write_text(TRAIN.format(pause=pause))
+
+
+def shoestring(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def good(*arguments: str) -> str:
+    result = shoestring(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: str) -> str:
+    """The one line on standard error with which a command refuses."""
+    result = shoestring(*arguments)
+    assert result.exit_code == 2, result.output
+    assert not result.stdout
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    return lines[0]
+
+
+@pytest.fixture
+def studied(folder):
+    good(*RUN, "--budget", "40 steps")
+    return folder
+
+
+def test_run_tunes_the_objective_of_a_file(folder):
+    text = good(*RUN, "--budget", "40 steps", "--seed", "3")
+    assert "train-train: finished" in text
+    assert "40 of 40 spent" in text
+    assert not (folder / "never.db").exists()
+    study = ss.Study.load("shoestring.db")
+    assert (study.name, study.spent["steps"], study.history.seed) == ("train-train", 40, 3)
+
+
+def test_run_does_what_tune_does(studied):
+    def train(trial):
+        error = 1.0
+        while True:
+            error *= 1 - trial.config["rate"]
+            yield error
+
+    space = {"rate": ss.log(1e-3, 0.5), "act": ["relu", "tanh"]}
+    study = ss.tune(train, space, budget="40 steps", max_resource=9, method="asha")
+    assert study.best == ss.Study.load("shoestring.db").best
+
+
+def test_run_again_continues(studied):
+    assert json.loads(good(*RUN, "--budget", "40 steps", "--json"))["spent"]["steps"] == 40
+    assert json.loads(good(*RUN, "--budget", "60 steps", "--json"))["spent"]["steps"] == 60
+
+
+def test_run_takes_another_space_and_mode(folder):
+    text = good(
+        "run", "train.py:once", "--space", "wide", "--mode", "max", "--budget", "9 trials", "--method", "random"
+    )
+    assert "train-once: finished" in text
+    assert ss.Study.load("shoestring.db").best.value > 0.5
+
+
+def test_run_in_several_processes(folder):
+    assert "60 of 60 spent" in good(*RUN, "--budget", "60 steps", "--workers", "2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "train.py:trian", "--budget", "9 steps"], ["'trian'", "space, wide, train, broken, once"]),
+        (["run", "train.py:train", "--budget", "9 steps", "--space", "spaec"], ["no space 'spaec'"]),
+        (["run", "train.py", "--budget", "9 steps"], ["FILE:OBJECTIVE"]),
+        (["run", "nothing.py:train", "--budget", "9 steps"], ["no file nothing.py"]),
+        (["run", "wrong.py:train", "--budget", "9 steps"], ["wrong.py cannot be loaded", "NameError", "wrong.py:1"]),
+        ([*RUN[:-1], "ahsa", "--budget", "9 steps"], ["'ahsa'", "'asha'"]),
+        ([*RUN, "--budget", "much"], ["'much'", "500 steps"]),
+        (["run", "train.py:train", "--budget", "9 steps"], ["max_resource"]),
+        (["run", "train.py:broken", "--space", "wide", "--budget", "30 trials"], ["it never works"]),
+        (["status", "nothing.db"], ["no storage nothing.db"]),
+        (["best", "postgres://host/base"], ["postgres"]),
+        (["resume", "nothing.db"], ["no storage nothing.db"]),
+    ],
+)
+def test_errors_are_one_line(folder, arguments, words):
+    (folder / "wrong.py").write_text("nonsense\n")
+    line = refused(*arguments)
+    assert line.startswith("shoestring: ")
+    for word in words:
+        assert word in line
+    assert not (folder / "nothing.db").exists()
+
+
+def test_a_study_that_differs_is_refused(studied):
+    assert "seed was 0 and is now 1" in refused(*RUN, "--budget", "40 steps", "--seed", "1")
+
+
+def test_resume_goes_on_to_a_new_total(studied):
+    assert "70 of 70 spent" in good("resume", "--budget", "70 steps")
+    assert ss.Study.load("shoestring.db").verify().ok
+
+
+def test_resume_finds_an_objective_that_has_moved(studied):
+    (studied / "train.py").rename(studied / "moved.py")
+    assert "there is no file" in refused("resume", "shoestring.db", "--budget", "50 steps")
+    assert "50 of 50" in good("resume", "shoestring.db", "--budget", "50 steps", "--objective", "moved.py:train")
+
+
+def test_resume_needs_to_know_the_objective(folder):
+    ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="told.db", name="told")
+    assert "--objective FILE:OBJECTIVE" in refused("resume", "told.db")
+    assert "5 of 5" in good("resume", "told.db", "--objective", "train.py:once")
+
+
+def test_status(studied):
+    study = ss.Study.load("shoestring.db")
+    text = good("status")
+    assert "train-train: finished" in text
+    assert f"{study.best.value:.4g} at step {study.best.step}" in text
+    told = json.loads(good("status", "sqlite:///shoestring.db", "train-train", "--json"))
+    assert told["method"] == "asha"
+    assert told["budget"] == {"steps": 40}
+    assert told["remaining"] == {"steps": 0}
+    assert told["best"]["value"] == study.best.value
+    assert sum(told["trials"].values()) == len(study.trials)
+
+
+def test_status_of_several_studies(studied):
+    good(*RUN, "--budget", "9 steps", "--name", "second")
+    text = good("status")
+    assert "train-train: finished" in text
+    assert "second: finished" in text
+    assert [each["name"] for each in json.loads(good("status", "--json"))] == ["train-train", "second"]
+    assert "'train-train', 'second'" in refused("best")
+    assert "step" in good("best", "shoestring.db", "second")
+
+
+def test_status_tells_what_is_running(folder):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="told.db")
+    grant = study.ask()
+    told = json.loads(good("status", "told.db", "--json"))
+    assert (told["state"], told["running"][0]["trial"], told["best"]) == ("running", grant.trial, None)
+    study.tell(grant, 1.0)
+    assert "paused, can be resumed" in good("status", "told.db")
+
+
+def test_a_study_with_nothing_left_to_try_is_finished(folder):
+    study = ss.Study({"x": [1, 2]}, budget="5 evaluations", method="grid", storage="told.db")
+    while (grant := study.ask()) is not None:
+        study.tell(grant, 1.0)
+    assert "study: finished" in good("status", "told.db")
+
+
+def test_best(studied):
+    best = ss.Study.load("shoestring.db").best
+    assert f"rate = {best.config['rate']!r}" in good("best")
+    assert json.loads(good("best", "--json"))["config"] == best.config
+
+
+def test_best_without_any_reading(folder):
+    ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="told.db")
+    assert "no reading yet" in refused("best", "told.db")
+
+
+def test_trials(studied):
+    study = ss.Study.load("shoestring.db")
+    assert len(good("trials").splitlines()) == len(study.trials) + 1
+    assert len(good("trials", "--last", "2").splitlines()) == 3
+    finished = json.loads(good("trials", "--state", "finished", "--json"))
+    assert [trial["trial"] for trial in finished] == [t.index for t in study.trials if t.state == "finished"]
+    assert finished[0]["readings"][-1]["step"] == 9
+    assert len(good("trials", "--state", "failed").splitlines()) == 1
+
+
+def test_failed_trials_show_their_message(folder):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="told.db")
+    study.fail(study.ask(), ValueError("too hot"))
+    assert "ValueError: too hot" in good("trials", "told.db", "--state", "failed")
+
+
+def test_export(studied):
+    study = ss.Study.load("shoestring.db")
+    rows = list(csv.DictReader(io.StringIO(good("export"))))
+    assert len(rows) == 40
+    assert [float(row["value"]) for row in rows] == [row["value"] for row in study.rows()]
+    assert shoestring("export", "--format", "json", "--output", "all.json").stdout == ""
+    told = json.loads(Path("all.json").read_text())
+    assert [trial["config"] for trial in told["trials"]] == [trial.config for trial in study.trials]
+    assert sum(len(trial["readings"]) for trial in told["trials"]) == 40
+
+
+def test_export_keeps_costs_and_metrics(folder):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="2 evaluations", method="random", storage="told.db")
+    study.tell(study.ask(), ss.Reading(1.0, cost=2.0, accuracy=0.5))
+    study.fail(study.ask(), "no power")
+    first, second = csv.DictReader(io.StringIO(good("export", "told.db")))
+    assert (first["cost"], first["accuracy"], second["state"], second["value"]) == ("2.0", "0.5", "failed", "")
+    trial = json.loads(good("export", "told.db", "--format", "json"))["trials"][0]
+    assert trial["readings"] == [{"step": 1, "value": 1.0, "cost": 2.0, "metrics": {"accuracy": 0.5}}]
+
+
+def test_verify(studied):
+    assert "grants are what the method decides" in good("verify")
+    assert json.loads(good("verify", "--json"))["ok"] is True
+
+
+def test_verify_names_the_first_event_that_differs(studied):
+    import sqlite3
+
+    with sqlite3.connect("shoestring.db") as base:
+        seq, body = base.execute("SELECT seq, body FROM events WHERE kind = 'granted' AND seq > 5").fetchone()
+        changed = json.loads(body) | {"reason": "because I say so"}
+        base.execute("UPDATE events SET body = ? WHERE seq = ?", (json.dumps(changed), seq))
+    base.close()
+    result = shoestring("verify")
+    assert result.exit_code == 1
+    assert f"event {seq} (granted) differs" in result.stdout
+    assert "because I say so" in result.stdout
+
+
+def test_every_command_has_help_with_an_example():
+    for name in main.list_commands(None):
+        assert f"Example:\n    shoestring {name}" in good(name, "--help")
+    assert good("--version").strip() == f"shoestring {ss.__version__}"
+
+
+def test_an_unknown_command_is_refused():
+    result = shoestring("stauts")
+    assert result.exit_code == 2
+    assert "stauts" in result.stderr
+
+
+def test_looking_loads_nothing_heavy(studied):
+    program = (
+        "import sys; from shoestring.cli import main; main(['status'], standalone_mode=False); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"ConfigSpace", "sklearn", "scipy", "rich"} & set(done.stdout.split())
+
+
+def command(*arguments: str) -> subprocess.Popen[str]:
+    program = [sys.executable, "-c", "from shoestring.cli import main; main()", *arguments]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_steps(steps: int, storage: str, name: str) -> None:
+    for _ in range(600):
+        if Path(storage).exists():
+            try:
+                if ss.Study.load(storage, name).spent["steps"] >= steps:
+                    return
+            except ss.errors.StudyNotFound:
+                pass
+        time.sleep(0.05)
+    raise AssertionError(f"{name} did not come to {steps} steps")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interrupted_run_says_how_to_continue_and_does(folder, workers):
+    write_objectives(folder, pause=0.05)
+    running = command(*RUN, "--budget", "40 steps", "--workers", workers)
+    wait_for_steps(5, "shoestring.db", "train-train")
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert not out
+    assert err.strip() == "Interrupted; nothing is lost. Continue with: shoestring resume shoestring.db train-train"
+    assert json.loads(good("status", "--json"))["state"] in ("interrupted", "paused")
+    write_objectives(folder)
+    assert "40 of 40 spent" in good("resume", "shoestring.db", "train-train")
+    assert ss.Study.load("shoestring.db").verify().ok
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_the_demo_continues_after_an_interruption(folder, monkeypatch):
+    running = command("demo")
+    wait_for_steps(20, "shoestring-demo.db", "digits")
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "Continue with: shoestring demo" in err
+    import shoestring.cli.demo as demo
+
+    spent = ss.Study.load("shoestring-demo.db", "digits").spent["steps"]
+    monkeypatch.setattr(demo, "EPOCHS", spent + 20)
+    monkeypatch.setattr(demo, "MOST_EPOCHS", 27)
+    text = good("demo")
+    assert f"Where the {spent + 20} epochs went" in text
+    assert f"Random search with the same {spent + 20} epochs" in text
+    again = shoestring("demo")
+    assert again.stdout == text
+    assert again.stderr.count("finished already") == 2
+    assert "--fresh" in refused("demo", "--seed", "1")
+    assert f"{spent + 25} of {spent + 25}" in good(
+        "resume", "shoestring-demo.db", "digits", "--budget", f"{spent + 25} steps"
+    )
+
+
+def test_a_fresh_demo_spares_other_studies(folder):
+    ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="mine.db", name="mine")
+    assert "other studies too (mine)" in refused("demo", "--fresh", "--storage", "mine.db")
+    assert ss.Study.load("mine.db").name == "mine"
