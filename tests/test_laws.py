@@ -14,9 +14,17 @@ from shoestring.events import Granted
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
 from shoestring.method import Continue, Proposal, Start
-from shoestring.methods import described, named, names, rebuilt
+from shoestring.methods import BOHB, BOSS, ParallelBOSS, described, named, names, rebuilt
 from shoestring.samplers import Random
-from shoestring.schedulers import ASHA, Full, Hyperband, SuccessiveHalving
+from shoestring.schedulers import (
+    ASHA,
+    AsyncSubSampling,
+    Full,
+    Hyperband,
+    ModifiedSubSampling,
+    SubSampling,
+    SuccessiveHalving,
+)
 from shoestring.testing import (
     Playground,
     check_log,
@@ -47,10 +55,39 @@ def test_methods(method):
 
 
 @pytest.mark.parametrize(
-    "scheduler", [Hyperband(overlap=False), SuccessiveHalving(arms=5), ASHA(eta=2, min_resource=2)]
+    "scheduler",
+    [
+        Hyperband(overlap=False),
+        Hyperband(replicate="fresh", weights="budget"),
+        SuccessiveHalving(arms=5),
+        ASHA(eta=2, min_resource=2),
+        ASHA(replicate="fresh", weights="equal"),
+        SubSampling(compare="samples"),
+        SubSampling(compare="rung", replicate="resume"),
+        ModifiedSubSampling(compare="samples", weights="budget"),
+        ModifiedSubSampling(compare="rung", replicate="resume", overlap=False),
+        AsyncSubSampling(compare="rung", replicate="resume"),
+        AsyncSubSampling(compare="samples"),
+    ],
+    ids=repr,
 )
 def test_scheduler_options(scheduler):
     check_scheduler(scheduler)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        BOSS(rule="ss"),
+        BOSS(rule="mss", compare="rung", replicate="resume"),
+        BOSS(rule="sh", overlap=False),
+        ParallelBOSS(compare="rung", replicate="resume"),
+    ],
+    ids=repr,
+)
+def test_method_options(method):
+    check_method(method)
+    check_rank_based(method)
 
 
 def test_memory_log():
@@ -103,8 +140,11 @@ def test_hyperband_with_one_bracket_is_successive_halving():
 
 
 def test_bohb_with_a_random_sampler_is_hyperband():
-    bohb = named("bohb")
-    assert grants(compose(Random(), bohb.scheduler)) == grants(named("hyperband"))
+    assert grants(BOHB(sampler=Random())) == grants(named("hyperband"))
+
+
+def test_boss_with_the_halving_rule_is_bohb():
+    assert grants(BOSS(rule="sh")) == grants(BOHB())
 
 
 class TestTheSuitesCanFail:

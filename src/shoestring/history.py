@@ -144,12 +144,18 @@ class History:
         self._caches.clear()
 
     def best(self) -> Best | None:
-        """The arm with the lowest mean loss at its own furthest step; ties go to the earlier arm."""
+        """The arm with the lowest mean loss at its own furthest step; ties go to the earlier arm.
+
+        Where arms are replicated the readings are noisy, and the more so the fewer steps they rest on:
+        then only arms that got as far as any are compared, so that no lucky first reading wins.
+        """
+        noisy = len(self.trials) > len(self.arms)
+        furthest = max((max(trial.losses) for trial in self.trials if trial.losses), default=0)
         found: tuple[float, Arm, list[float], int] | None = None
         for arm in self.arms:
-            step = max((trial.step for trial in arm.trials if trial.losses), default=0)
+            step = max((max(trial.losses) for trial in arm.trials if trial.losses), default=0)
             losses = [trial.losses[step] for trial in arm.trials if step in trial.losses]
-            if losses:
+            if losses and not (noisy and step < furthest):
                 mean = sum(losses) / len(losses)
                 if found is None or mean < found[0]:
                     found = mean, arm, losses, step

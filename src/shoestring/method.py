@@ -8,7 +8,7 @@ All are pure functions of the history and of the generator they are handed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -102,15 +102,22 @@ class Composed:
     scheduler: Scheduler
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        decision = self.scheduler.next(history)
-        if not isinstance(decision, Start) or decision.config is not None:
-            return decision
-        proposal = propose_new(self.sampler, history, rng)
-        if proposal is None:
-            decision = self.scheduler.next(history, may_start=False)
-            return Done("every configuration has been tried") if isinstance(decision, Start) else decision
-        reason = f"{decision.reason}; {proposal.reason}"
-        return Start(decision.until, reason, proposal.config, {**decision.notes, **proposal.notes})
+        return with_sampler(self.sampler, history, rng, lambda may_start: self.scheduler.next(history, may_start))
+
+
+def with_sampler(
+    sampler: Sampler, history: History, rng: np.random.Generator, schedule: Callable[[bool], Decision]
+) -> Decision:
+    """What a schedule decides, a new arm filled in by a sampler; ``schedule`` is told if there is none."""
+    decision = schedule(True)
+    if not isinstance(decision, Start) or decision.config is not None:
+        return decision
+    proposal = propose_new(sampler, history, rng)
+    if proposal is None:
+        decision = schedule(False)
+        return Done("every configuration has been tried") if isinstance(decision, Start) else decision
+    reason = f"{decision.reason}; {proposal.reason}"
+    return Start(decision.until, reason, proposal.config, {**decision.notes, **proposal.notes})
 
 
 def compose(sampler: Sampler, scheduler: Scheduler) -> Composed:

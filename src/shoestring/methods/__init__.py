@@ -1,5 +1,6 @@
-"""Methods by name, and as plain values that a log can hold."""
+"""Methods that decide what to try and how long at once, methods by name, and as plain values for a log."""
 
+from shoestring.methods.boss import BOHB, BOSS, ParallelBOSS
 from shoestring.methods.registry import auto, described, named, names, rebuilt
 
-__all__ = ["auto", "described", "named", "names", "rebuilt"]
+__all__ = ["BOHB", "BOSS", "ParallelBOSS", "auto", "described", "named", "names", "rebuilt"]

@@ -15,6 +15,7 @@ from shoestring import samplers, schedulers
 from shoestring.budget import Budget
 from shoestring.errors import MethodError
 from shoestring.method import Composed, Method, compose
+from shoestring.methods import boss
 
 _NAMED: dict[str, Callable[[], Method]] = {
     "random": lambda: compose(samplers.Random(), schedulers.Full()),
@@ -25,13 +26,18 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "hyperband": lambda: compose(samplers.Random(), schedulers.Hyperband()),
     "asha": lambda: compose(samplers.Random(), schedulers.ASHA()),
     "asha-tpe": lambda: compose(samplers.TPE(), schedulers.ASHA()),
-    "bohb": lambda: compose(samplers.TPE(), schedulers.Hyperband()),
+    "bohb": boss.BOHB,
+    "ss": lambda: compose(samplers.Random(), schedulers.SubSampling()),
+    "mss": lambda: compose(samplers.Random(), schedulers.ModifiedSubSampling()),
+    "amss": lambda: compose(samplers.Random(), schedulers.AsyncSubSampling()),
+    "boss": boss.BOSS,
+    "pboss": boss.ParallelBOSS,
 }
 
 _CLASSES: dict[str, type] = {
     **{name: getattr(samplers, name) for name in samplers.__all__},
     **{name: getattr(schedulers, name) for name in schedulers.__all__},
-    "Composed": Composed,
+    **{kind.__name__: kind for kind in (Composed, boss.BOHB, boss.BOSS, boss.ParallelBOSS)},
 }
 
 
