@@ -134,7 +134,7 @@ def test_asha_is_the_papers_algorithm(seed, eta, order, ties):
 def test_ladders_rise_and_end_at_the_top(low, high, eta):
     rungs = ladder(low, high, eta)
     assert rungs[-1] == high
-    assert rungs == sorted(set(rungs))
+    assert list(rungs) == sorted(set(rungs))
     assert rungs[0] >= low
 
 

@@ -20,6 +20,9 @@ from shoestring.errors import BudgetError
 
 UNITS = ("steps", "evaluations", "seconds", "cost")
 
+# Room for rounding in the sums of real numbers; a time stamp itself is exact to about 1e-7 s.
+_SLACK = {"steps": 0.0, "evaluations": 0.0, "seconds": 1e-6, "cost": 1e-9}
+
 _WORDS: dict[str, tuple[str, float]] = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), ("seconds", 1.0)),
     **dict.fromkeys(("m", "min", "minute", "minutes"), ("seconds", 60.0)),
@@ -172,18 +175,13 @@ class Ledger:
         limit = getattr(self.budget, unit)
         if limit is None:
             return math.inf
-        committed = {"steps": self.committed_steps, "cost": self.reserved}.get(unit, 0)
+        committed = self.committed_steps if unit == "steps" else self.reserved if unit == "cost" else 0
         return float(limit - getattr(self, unit) - committed)
 
     def exhausted(self) -> str | None:
         """The first unit with nothing left to promise, if there is one."""
-        return next((unit for unit in self.budget.limits() if self.free(unit) <= _slack(unit)), None)
+        return next((unit for unit in UNITS if self.free(unit) <= _SLACK[unit]), None)
 
     def broken(self) -> str | None:
         """The first unit in which spent and committed exceed the budget, if there is one."""
-        return next((unit for unit in self.budget.limits() if self.free(unit) < -_slack(unit)), None)
-
-
-def _slack(unit: str) -> float:
-    """Room for rounding in the sums of real numbers; a time stamp itself is exact to about 1e-7 s."""
-    return {"seconds": 1e-6, "cost": 1e-9}.get(unit, 0.0)
+        return next((unit for unit in UNITS if self.free(unit) < -_SLACK[unit]), None)

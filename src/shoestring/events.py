@@ -50,16 +50,19 @@ class Reading:
         cost: float | None = None,
         **metrics: float,
     ) -> None:
-        for name, given in (("value", value), ("low", low), ("high", high), ("cost", cost), ("metrics", metrics)):
-            object.__setattr__(self, name, given)
+        put = object.__setattr__
+        put(self, "value", value)
+        put(self, "low", low)
+        put(self, "high", high)
+        put(self, "cost", cost)
+        put(self, "metrics", metrics)
 
 
 def checked_reading(given: object) -> Reading:
     """A usable reading from what an objective gave, or an error that says why it is not one."""
-    reading = given if isinstance(given, Reading) else Reading(given)  # type: ignore[arg-type]
-    value = _number("the reading", reading.value)
-    if reading is not given and not reading.metrics:
-        return Reading(value)
+    if not isinstance(given, Reading):
+        return Reading(_number("the reading", given))
+    reading, value = given, _number("the reading", given.value)
     low, high = (
         None if bound is None else _number(f"the reading's {name} bound", bound)
         for name, bound in (("low", reading.low), ("high", reading.high))

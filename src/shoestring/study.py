@@ -161,6 +161,12 @@ class Study:
             return "open"
         return "finished" if isinstance(answer, Done) else "waiting"
 
+    @property
+    def reason(self) -> str:
+        """Why the study is where it is: what the next grant is for, or why there is none."""
+        self._journal.sync()
+        return self._journal.peek().reason
+
     def ask(self) -> Grant | None:
         """The next grant; None if there is nothing to start now (``state`` says whether ever)."""
         for trial in self._journal.orphans():

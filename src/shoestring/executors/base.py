@@ -127,6 +127,11 @@ def check_objective(objective: Any, max_resource: int | None) -> None:
         )
 
 
+def remembers_nothing(objective: Any) -> bool:
+    """Whether an objective is a problem: a trial of it can be taken up at any step, without files."""
+    return hasattr(objective, "reading")
+
+
 class Stepper:
     """One trial in progress: a generator that is advanced one step at a time."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.errors import MethodError
-from shoestring.executors.base import Job, Report, Stepper
+from shoestring.executors.base import Job, Report, Stepper, remembers_nothing
 from shoestring.executors.checkpoints import files_of
 from shoestring.executors.workers import now
 
@@ -55,7 +55,7 @@ class InlineSession:
     def resume_from(self, trial: int, step: int) -> int:
         stepper = self._alive.get(trial)
         # Another process may have carried the trial on since it was paused here.
-        if stepper is not None and stepper.step == step:
+        if remembers_nothing(self._objective) or (stepper is not None and stepper.step == step):
             return step
         return files_of(self._directory, trial).newest(step)
 

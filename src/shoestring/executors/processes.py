@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.errors import MethodError, ObjectiveError
-from shoestring.executors.base import Job, Report
+from shoestring.executors.base import Job, Report, remembers_nothing
 from shoestring.executors.checkpoints import files_of
 from shoestring.executors.worker import Setup
 from shoestring.executors.workers import now
@@ -66,7 +66,7 @@ def _setup(objective: Any, directory: Path) -> Setup:
         raise ObjectiveError(
             "the objective was typed in by hand, and another process cannot see it: put it in a file, or use workers=1"
         )
-    return Setup(tuple(files), tuple(sys.path), pickled, directory)
+    return Setup(tuple(files), tuple(sys.path), pickled, directory, remembers_nothing(objective))
 
 
 @dataclass
@@ -99,20 +99,26 @@ class ProcessesSession:
 
     def resume_from(self, trial: int, step: int) -> int:
         # Another process may have carried the trial on since it was paused here.
-        if any(worker.alive.get(trial) == step for worker in self._workers):
+        if self._setup.remembers_nothing or any(worker.alive.get(trial) == step for worker in self._workers):
             return step
         return files_of(self._setup.directory, trial).newest(step)
 
     def submit(self, job: Job) -> None:
         owner = next((w for w in self._workers if w.alive.get(job.trial) == job.start), None)
         if owner is not None and owner.job is not None:
-            if files_of(self._setup.directory, job.trial).newest(job.start) != job.start:
+            if not self._movable(job):
                 owner.waiting.append(job)
                 return
             self._send(owner, "forget", job.trial)
             del owner.alive[job.trial]
             owner = None
         self._begin(owner or self._idle(), job)
+
+    def _movable(self, job: Job) -> bool:
+        """Whether a job can be begun in a process that does not hold its trial."""
+        return (
+            self._setup.remembers_nothing or files_of(self._setup.directory, job.trial).newest(job.start) == job.start
+        )
 
     def _idle(self) -> _Worker:
         for worker in self._workers:
@@ -217,7 +223,7 @@ class ProcessesSession:
         if worker.job is not None:
             reports.append(Report(worker.job.trial, worker.job.known + 1, how, message=message))
         for job in worker.waiting:
-            if self.resume_from(job.trial, job.start) == job.start:
+            if self._movable(job):
                 self.submit(job)
             else:
                 lost = f"the process that held it is gone: {message}"

@@ -8,11 +8,12 @@ order, so a simulation cut anywhere continues as if it had not been.
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoestring.errors import MethodError
+from shoestring.errors import MethodError, ObjectiveError
 from shoestring.executors.base import Job, Report, Stepper, told
 from shoestring.executors.checkpoints import files_of
 
@@ -64,6 +65,8 @@ class SimulatedSession:
 
     def _push(self, job: Job, step: int, at: float) -> None:
         duration = self._seconds(job.config, step, job.seed) if self._seconds else 1.0
+        if not 0 <= duration < math.inf:
+            raise ObjectiveError(f"step {step} of {job.config} takes {duration!r} seconds: a duration is from 0 on")
         heapq.heappush(self._heap, (at + duration, job.order, job.trial))
 
     def collect(self, until: float | None) -> list[Report]:
@@ -90,6 +93,8 @@ class SimulatedSession:
         if self._reading is not None:
             try:
                 return Report(job.trial, step, "reading", self._reading(job.config, step, job.seed))
+            except StopIteration:
+                return Report(job.trial, step, "finished")
             except Exception as error:
                 return Report(job.trial, step, "failed", message=told(error))
         stepper = self._steppers.get(job.trial)

@@ -32,6 +32,7 @@ class Setup:
     path: tuple[str, ...]
     objective: bytes
     directory: Path
+    remembers_nothing: bool
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ class ASHA:
 class _Table:
     """Per rung: all losses in order, and a heap of those that wait for promotion."""
 
-    def __init__(self, rungs: list[int], options: ASHA) -> None:
+    def __init__(self, rungs: tuple[int, ...], options: ASHA) -> None:
         self.rungs = rungs
         self.options = options
         self.losses: list[list[tuple[float, int]]] = [[] for _ in rungs]

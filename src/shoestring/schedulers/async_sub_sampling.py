@@ -64,7 +64,7 @@ class AsyncSubSampling:
 class _Table:
     """The record of every arm, and per rung the arms that reached it; failed ones count as reached."""
 
-    def __init__(self, rungs: list[int], options: AsyncSubSampling) -> None:
+    def __init__(self, rungs: tuple[int, ...], options: AsyncSubSampling) -> None:
         self.rungs = rungs
         self.options = options
         self.records: list[Record] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from shoestring.errors import MethodError
 from shoestring.history import Arm, History, TrialRecord
@@ -26,12 +27,13 @@ def top_resource(history: History, what: str, min_resource: int, own: int | None
     return top
 
 
-def ladder(min_resource: int, max_resource: int, eta: float) -> list[int]:
+@lru_cache
+def ladder(min_resource: int, max_resource: int, eta: float) -> tuple[int, ...]:
     """Rungs from the first to the top, each ``eta`` times the one below, rounded down.
 
     >>> from shoestring.schedulers.rungs import ladder
     >>> ladder(1, 81, 3), ladder(2, 50, 3)
-    ([1, 3, 9, 27, 81], [2, 6, 18, 50])
+    ((1, 3, 9, 27, 81), (2, 6, 18, 50))
     """
     rungs: list[int] = []
     exact = float(min_resource)
@@ -39,7 +41,7 @@ def ladder(min_resource: int, max_resource: int, eta: float) -> list[int]:
         if not rungs or int(exact + 1e-9) > rungs[-1]:
             rungs.append(int(exact + 1e-9))
         exact *= eta
-    return [*rungs, max_resource]
+    return (*rungs, max_resource)
 
 
 def cut_short(history: History, rungs: Sequence[int]) -> Continue | None:
@@ -60,9 +62,12 @@ class _Cut:
         self._cut: list[TrialRecord] = []
 
     def update(self, history: History) -> list[TrialRecord]:
-        new = (trial for trial, step, _ in history.readings[self._seen :] if step == trial.until)
+        for trial, step, _ in history.readings[self._seen :]:
+            if step == trial.until and step not in self._rungs:
+                self._cut.append(trial)
         self._seen = len(history.readings)
-        self._cut = [t for t in [*self._cut, *new] if t.state == "paused" and t.step not in self._rungs]
+        if self._cut:
+            self._cut = [t for t in self._cut if t.state == "paused" and t.step not in self._rungs]
         return self._cut
 
 
