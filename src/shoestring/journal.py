@@ -187,7 +187,10 @@ class Journal:
             unit = wanted.broken()
             if unit:
                 used = getattr(budget, unit) - wanted.free(unit)
-                raise BudgetError(f"the study has used or promised {used:g} {unit}: a budget of {budget} is too late")
+                raise BudgetError(
+                    f"the study has used or promised {used:g} {unit} already, so its budget cannot become {budget}; "
+                    "give more, or look at it with Study.load"
+                )
             return Budgeted(self.history.now, budget.limits())
 
         self._append(make)

@@ -13,7 +13,7 @@ from shoestring.errors import StorageError, StudyMismatch
 from shoestring.history import Arm
 from shoestring.logs import open_log
 from shoestring.study import Study
-from shoestring.wording import number
+from shoestring.wording import count_states, number
 
 STORAGE = "sqlite:///shoestring-demo.db"
 STUDY, RIVAL = "digits", "digits-random"
@@ -90,7 +90,8 @@ def _report(study: Study, rival: Study, storage: str) -> None:
         click.echo(f"  {line}")
     same = "the same " if rival.spent["steps"] == study.spent["steps"] else ""
     _heading(f"Random search with {same}{rival.spent['steps']:g} epochs: {_percent(theirs.value)}")
-    click.echo(f"  It trained {len(rival.history.arms)} networks, each to the end. {_verdict(study, rival)}")
+    finished = count_states(rival.trials).get("finished", 0)
+    click.echo(f"  It trained {finished} networks to the end. {_verdict(study, rival)}")
     _heading("Go on")
     words = words_for_shell(storage, STUDY)
     click.echo(f"  shoestring resume {words} --budget '{2 * EPOCHS} steps'")

@@ -35,6 +35,8 @@ def drive(
     from shoestring.progress import watch
 
     check_objective(objective, journal.history.max_resource)
+    if isinstance(journal.peek(), Done):
+        return  # nothing to do: no reason to start workers
     directory = journal.files()
     session = (executor or default_executor(workers)).open(objective, directory)
     clock, journal.clock = journal.clock, session.now
