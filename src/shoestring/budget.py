@@ -151,6 +151,21 @@ def _amount(unit: str, amount: object) -> float | int:
     return number
 
 
+class Amounts(dict[str, float]):
+    """Amounts by unit, as items or as attributes.
+
+    >>> from shoestring.budget import Amounts
+    >>> Amounts(steps=3).steps
+    3
+    """
+
+    def __getattr__(self, unit: str) -> float:
+        try:
+            return self[unit]
+        except KeyError:
+            raise AttributeError(f"there is no amount of {unit!r} here; there is {', '.join(self)}") from None
+
+
 @dataclass
 class Ledger:
     """What was spent and what is promised to running trials, in every unit.

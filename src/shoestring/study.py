@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoestring.budget import Budget, as_budget
+from shoestring.budget import Amounts, Budget, as_budget
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
 from shoestring.events import Granted, Opened, Reading
 from shoestring.executors.checkpoints import files_of
@@ -34,6 +34,9 @@ class Verification:
     @property
     def ok(self) -> bool:
         return self.position is None
+
+    def __bool__(self) -> bool:
+        return self.ok
 
 
 class Study:
@@ -143,14 +146,14 @@ class Study:
             self._journal.change_budget(limits)
 
     @property
-    def spent(self) -> dict[str, float]:
-        """What was spent, in all units."""
-        return self.history.ledger.spent()
+    def spent(self) -> Amounts:
+        """What was spent, in all units: ``study.spent.steps``, or ``study.spent["steps"]``."""
+        return Amounts(self.history.ledger.spent())
 
     @property
-    def remaining(self) -> dict[str, float]:
+    def remaining(self) -> Amounts:
         """What is neither spent nor promised to running trials, in the units of the budget."""
-        return self.history.remaining()
+        return Amounts(self.history.remaining())
 
     @property
     def state(self) -> str:
