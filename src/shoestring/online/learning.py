@@ -86,14 +86,17 @@ class Prior:
         if len(looks) < _FIRST_FIT:
             guess = {"variance": unit, "noise": 0.1 * unit}
             return process.with_parameters({name: guess[name] for name in free if name in guess})
-        bounds = {name: self._bounds(name, unit, process, horizon) for name in free}
+        bounds = {name: self._bounds(name, unit, looks.points.shape[1], horizon) for name in free}
         start = [_current(process, name) for name in free]
         return fit(process, looks.last(_FITTED_LOOKS), bounds, start)
 
-    def _bounds(self, name: str, unit: float, process: Process, horizon: int | None) -> tuple[float, float]:
+    def _bounds(self, name: str, unit: float, dimensions: int, horizon: int | None) -> tuple[float, float]:
         low, high = self.bounds.get(name, BOUNDS[name])
         if name in ("variance", "noise"):
             return low * unit, high * unit
+        if name == "lengthscale" and name not in self.bounds:
+            # Distances grow with the dimension: in eight, a twentieth of the range would make every point a stranger.
+            return low * dimensions, high * math.sqrt(dimensions)
         if name == "time_lengthscale" and name not in self.bounds and horizon is not None:
             return low, max(horizon / 4, 2 * low)
         return low, high
