@@ -16,6 +16,15 @@ from click.testing import CliRunner, Result
 import shoestring as ss
 from shoestring.cli import main
 
+
+@pytest.fixture(autouse=True)
+def _own_main(monkeypatch):
+    """Loading a file as a script takes the place of the main module; the tests want theirs back."""
+    for name in ("__main__", "__mp_main__"):
+        if name in sys.modules:
+            monkeypatch.setitem(sys.modules, name, sys.modules[name])
+
+
 TRAIN = """
 import time
 import shoestring as ss
@@ -360,3 +369,45 @@ def test_a_fresh_demo_spares_other_studies(folder):
     ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="mine.db", name="mine")
     assert "other studies too (mine)" in refused("demo", "--fresh", "--storage", "mine.db")
     assert ss.Study.load("mine.db").name == "mine"
+
+
+def test_a_study_can_be_named_by_options_as_in_run(folder):
+    write_objectives(folder)
+    good(*RUN, "--budget", "20 steps")
+    by_place = good("status", "shoestring.db", "train-train")
+    assert good("status", "--storage", "sqlite:///shoestring.db", "--name", "train-train") == by_place
+
+
+PICKLING = """
+import pickle
+import shoestring as ss
+
+class Net:
+    def __init__(self):
+        self.error = 1.0
+
+def train(trial):
+    saved = trial.directory / "net"
+    net = pickle.loads(saved.read_bytes()) if trial.start else Net()
+    while True:
+        net.error *= 0.9 + trial.config["x"] / 10
+        saved.write_bytes(pickle.dumps(net))
+        yield net.error
+
+study = ss.Study({"x": (0.0, 1.0)}, budget="40 steps", max_resource=9, method="asha", storage="s.db", name="s")
+study.run(train, workers=2)
+print(study.spent["steps"])
+"""
+
+
+def test_a_script_whose_checkpoints_hold_its_own_classes(folder):
+    """Run by workers that load the script, then resumed by the command line, which loads it too."""
+    (folder / "script.py").write_text(PICKLING)
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "40", done.stderr
+    running = command("resume", "s.db", "--objective", "script.py:train", "--budget", "80 steps")
+    out, err = running.communicate(timeout=120)
+    assert "80 of 80 spent" in out, err
+    study = ss.Study.load("s.db")
+    assert not [trial.message for trial in study.trials if trial.state == "failed"]
+    assert len(study.history.readings) == 80, "no step was run twice"

@@ -1,5 +1,8 @@
 """The executors: the contract, and what goes wrong in real processes."""
 
+import signal
+from contextlib import suppress
+
 import pytest
 
 import shoestring as ss
@@ -164,3 +167,18 @@ def test_files_follow_the_log(tmp_path):
     assert (files.work() / "w").read_text() == "one"
     files.restore(0)
     assert not list(files.work().iterdir())
+
+
+def test_ctrl_c_that_a_library_swallows_still_ends_the_run_and_gives_no_reading():
+    def train(trial):
+        for _ in range(9):
+            if len(study.history.readings) == 4:
+                with suppress(KeyboardInterrupt):
+                    signal.raise_signal(signal.SIGINT)
+            yield trial.config["x"]
+
+    study = ss.Study(SPACE, budget="30 steps", method="random", max_resource=9)
+    with pytest.raises(KeyboardInterrupt):
+        study.run(train)
+    assert len(study.history.readings) == 4
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -445,3 +445,22 @@ def test_the_files_of_a_trial_can_be_found_again(tmp_path):
     trial = next(t for t in study.trials if t.arm == best.arm)
     assert (study.directory(trial.index) / "model").read_text() == f"{best.config['x']} 3"
     assert not list(tmp_path.rglob("step-*")), "copies of finished trials are not kept"
+
+
+def test_a_parameter_called_like_a_column_does_not_hide_it():
+    study = Study({"step": (0.0, 1.0), "value": ["a"]}, budget="3 evaluations", method="random")
+    study.tell(study.ask(), Reading(0.5, seed=7.0))
+    (row,) = study.rows()
+    assert (row["step"], row["value"], row["config.value"], row["metric.seed"]) == (1, 0.5, "a", 7.0)
+
+
+def test_loading_a_storage_that_is_not_there_does_not_create_it(tmp_path):
+    with pytest.raises(StorageError, match="there is no storage"):
+        Study.load(tmp_path / "typo.db")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["", "  ", "../up", "a/b", "..", "a\\b", 3])
+def test_a_name_that_cannot_be_a_folder_is_refused(name):
+    with pytest.raises(MethodError, match="without slashes"):
+        study_of(name=name)

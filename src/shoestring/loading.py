@@ -26,7 +26,11 @@ def stop_if_loading() -> None:
 
 
 def load_file(path: Path, name: str) -> types.ModuleType:
-    """The module of a file, run as ``name`` up to its first call of ``tune`` or ``Study.run``."""
+    """The module of a file, run as ``name`` up to its first call of ``tune`` or ``Study.run``.
+
+    A script goes by two names, as with multiprocessing: classes that a worker pickled into a checkpoint
+    belong to ``__mp_main__``, those of the script itself to ``__main__``.
+    """
     global _loading
     try:
         source = path.read_bytes()
@@ -37,7 +41,8 @@ def load_file(path: Path, name: str) -> types.ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    sys.modules[name] = module
+    for known_as in ("__main__", "__mp_main__") if module.__name__ == "__mp_main__" else (name,):
+        sys.modules[known_as] = module
     _loading += 1
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)

@@ -180,9 +180,9 @@ class Codec:
     >>> import shoestring as ss
     >>> from shoestring.spaces import Codec
     >>> codec = Codec(ss.space(lr=ss.log(1e-4, 1.0), act=["relu", "tanh"]))
-    >>> codec.decode([0.75, 0.5])
-    {'act': 'tanh', 'lr': 0.01}
-    >>> codec.encode({"act": "tanh", "lr": 0.01})
+    >>> codec.decode([0.75, 0.0])
+    {'act': 'tanh', 'lr': 0.0001}
+    >>> codec.encode({"act": "tanh", "lr": 0.01}).round(6)
     array([0.75, 0.5 ])
     """
 
@@ -395,7 +395,13 @@ def _of_reals(low: float, high: float, logarithmic: bool) -> Pair:
     if not logarithmic:
         return lambda u: min(max(low + u * (high - low), low), high), lambda v: (v - low) / (high - low)
     base, width = math.log(low), math.log(high) - math.log(low)
-    return lambda u: min(max(math.exp(base + u * width), low), high), lambda v: (math.log(v) - base) / width
+
+    def decode(u: float) -> float:
+        if 0 < u < 1:
+            return min(max(math.exp(base + u * width), low), high)
+        return low if u <= 0 else high  # the ends exactly, which exp(log(low)) is not
+
+    return decode, lambda v: (math.log(v) - base) / width
 
 
 def _weighted(probabilities: Any) -> Callable[[np.random.Generator], float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from shoestring.executors.checkpoints import files_of
 from shoestring.granting import Grant, next_grant
 from shoestring.history import Best, History, TrialRecord
 from shoestring.journal import Journal
+from shoestring.loading import stop_if_loading
 from shoestring.logs import Log, open_log
 from shoestring.method import Done, Method
 from shoestring.methods import auto, described, named, rebuilt
@@ -73,7 +74,7 @@ class Study:
             0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective
         )
         _first_grant(chosen, opened)
-        log, name = open_log(storage), name or "study"
+        log, name = open_log(storage), _checked_name(name)
         number = log.find(name)
         if number is None:
             try:
@@ -98,7 +99,7 @@ class Study:
         ...
         shoestring.errors.StudyNotFound: there is no study 'digits' in None; it holds no study
         """
-        log = open_log(storage)
+        log = open_log(storage, create=False)
         known = log.studies()
         if name is None and len(known) == 1:
             name = known[0]
@@ -214,6 +215,7 @@ class Study:
         """Run the objective until the budget is spent or nothing is left to try."""
         from shoestring.executors.driver import drive
 
+        stop_if_loading()
         drive(self._journal, objective, workers, executor, progress, self.note)
         if self.history.best() is None:
             raise EverythingFailed(_first_failure(self.history))
@@ -246,15 +248,7 @@ class Study:
 
     def rows(self) -> list[dict[str, Any]]:
         """The readings as plain rows; a trial without a reading has one row with an empty value."""
-        rows = []
-        for trial in self.history.trials:
-            head = {"trial": trial.index, "arm": trial.arm, "replicate": trial.replicate, "state": trial.state}
-            tail = {"seed": trial.seed, **trial.config}
-            empty = Reading(None)  # type: ignore[arg-type]
-            for step, reading in trial.readings.items() or [(0, empty)]:
-                values = {"step": step, "value": reading.value, "cost": reading.cost, **reading.metrics}
-                rows.append({**head, **values, **tail})
-        return rows
+        return [row for trial in self.history.trials for row in _rows(trial)]
 
     def directory(self, trial: int) -> Path:
         """Where a trial's objective put its files, such as the best model's checkpoint."""
@@ -266,6 +260,14 @@ class Study:
         parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
         found = [getattr(part, "reference", None) for part in parts]
         return [reference for reference in found if reference]
+
+
+def _checked_name(name: str | None) -> str:
+    """A name that can also be a folder's: the trials' files lie in one."""
+    name = "study" if name is None else name
+    if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\\0"):
+        raise MethodError(f"the study's name is {name!r}; it is a text without slashes")
+    return name
 
 
 def _check_options(mode: object, max_resource: object, seed: object) -> None:
@@ -329,6 +331,25 @@ def _by_step(grant: Grant, readings: object) -> Mapping[int, object]:
                 f"step {step!r} is outside of the grant, which runs from {grant.start + 1} to {grant.until}"
             )
     return by_step
+
+
+def _rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
+    """The rows of one trial; a parameter or metric called like a column of ours gets a longer name."""
+    none: Reading = Reading(None)  # type: ignore[arg-type]
+    for step, reading in trial.readings.items() or [(0, none)]:
+        row: dict[str, Any] = {
+            "trial": trial.index,
+            "arm": trial.arm,
+            "replicate": trial.replicate,
+            "state": trial.state,
+            "step": step,
+            "value": reading.value,
+            "cost": reading.cost,
+            "seed": trial.seed,
+        }
+        for kind, values in (("metric", reading.metrics), ("config", trial.config)):
+            row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
+        yield row
 
 
 def _refuse_other_value(trial: TrialRecord, step: int, given: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shoestring.cli.opening import json_option, open_study, study_arguments, study_names
+from shoestring.cli.opening import json_option, study_arguments, study_names
 from shoestring.errors import MethodError
 from shoestring.events import Reading
 from shoestring.executors.workers import is_alive
@@ -28,7 +28,7 @@ def status(storage: str, name: str | None, as_json: bool) -> None:
     Without NAME it shows all studies of the storage; --json then prints a list if there are several.
     """
     names = [name] if name else study_names(storage)
-    studies = [open_study(storage, each) for each in names] or [open_study(storage, None)]
+    studies = [Study.load(storage, each) for each in names] or [Study.load(storage, None)]
     if as_json:
         found = [summary(study) for study in studies]
         print_json(found if len(found) > 1 else found[0])
@@ -44,7 +44,7 @@ def status(storage: str, name: str | None, as_json: bool) -> None:
 @json_option
 def best(storage: str, name: str | None, as_json: bool) -> None:
     """The best configuration so far."""
-    study = open_study(storage, name)
+    study = Study.load(storage, name)
     found = study.best
     if as_json:
         print_json(vars(found))
@@ -61,7 +61,7 @@ def best(storage: str, name: str | None, as_json: bool) -> None:
 @json_option
 def trials(storage: str, name: str | None, state: str | None, last: int | None, as_json: bool) -> None:
     """The trials in the order they were started."""
-    study = open_study(storage, name)
+    study = Study.load(storage, name)
     chosen = [trial for trial in study.trials if state in (None, trial.state)][-(last or 0) :]
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
@@ -79,7 +79,7 @@ def trials(storage: str, name: str | None, state: str | None, last: int | None, 
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file to write instead of printing.")
 def export(storage: str, name: str | None, kind: str, output: Path | None) -> None:
     """All readings: as CSV one row a reading, as JSON the study with its trials."""
-    study = open_study(storage, name)
+    study = Study.load(storage, name)
     text = _as_csv(study.rows()) if kind == "csv" else _as_json(study)
     if output is None:
         click.echo(text, nl=False)
@@ -97,7 +97,7 @@ def verify(ctx: click.Context, storage: str, name: str | None, as_json: bool) ->
 
     The exit code is 1 if a grant differs; the first such event is named.
     """
-    study = open_study(storage, name)
+    study = Study.load(storage, name)
     found = study.verify()
     if as_json:
         print_json({"ok": found.ok, **vars(found)})

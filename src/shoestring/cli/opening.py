@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
-from shoestring.errors import ObjectiveError, StorageError
-from shoestring.study import Study
+from shoestring.errors import ObjectiveError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,28 +20,26 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 
 
 def study_arguments(command: F) -> F:
-    """The arguments of every command that looks at a stored study."""
-    command = click.argument("name", required=False)(command)
-    return click.argument("storage", default=DEFAULT_STORAGE)(command)
+    """How every command that looks at a stored study is told which: in order, or by options as in ``run``."""
 
+    @wraps(command)
+    def merged(storage: str, name: str | None, by_storage: str | None, by_name: str | None, **others: Any) -> Any:
+        return command(storage=by_storage or storage, name=by_name or name, **others)
 
-def require_storage(storage: str) -> None:
-    """Refuse a storage that is not there: opening it would create an empty one."""
-    path = Path(storage.removeprefix("sqlite:///")).expanduser()
-    if "://" not in str(path) and not path.exists():
-        raise StorageError(f"there is no storage {storage}; give the file that holds the study, such as study.db")
-
-
-def open_study(storage: str, name: str | None) -> Study:
-    require_storage(storage)
-    return Study.load(storage, name)
+    for decorate in (
+        click.option("--name", "by_name", metavar="NAME", help="The study; needed where there are several."),
+        click.option("--storage", "by_storage", metavar="STORAGE", help="The file that holds the study."),
+        click.argument("name", required=False),
+        click.argument("storage", default=DEFAULT_STORAGE),
+    ):
+        merged = decorate(merged)
+    return cast(F, merged)
 
 
 def study_names(storage: str) -> list[str]:
     from shoestring.logs import open_log
 
-    require_storage(storage)
-    return open_log(storage).studies()
+    return open_log(storage, create=False).studies()
 
 
 def split_place(place: str) -> tuple[Path, str]:
@@ -61,8 +59,8 @@ def load_names(path: Path) -> dict[str, Any]:
     from shoestring.loading import load_file
 
     try:
-        # A name of our own: a file may be called like a module that something else imports.
-        module = load_file(path, f"shoestring_file_{path.stem}")
+        # As a script: what its trials pickled into their checkpoints can then be read again.
+        module = load_file(path, "__main__")
     except (Exception, SystemExit) as error:
         if isinstance(error, ObjectiveError):
             raise

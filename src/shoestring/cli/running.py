@@ -11,7 +11,6 @@ from shoestring.cli.opening import (
     continuable,
     json_option,
     load_names,
-    open_study,
     pick,
     split_place,
     study_arguments,
@@ -70,7 +69,7 @@ def resume(
 
     The objective is found where it was when the study began.
     """
-    study = open_study(storage, name)
+    study = Study.load(storage, name)
     place = place or study.history.opened.objective
     if place is None:
         raise ObjectiveError(

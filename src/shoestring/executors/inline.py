@@ -48,6 +48,19 @@ class InlineSession:
         self._limit = alive
         self._alive: dict[int, Stepper] = {}
         self._current: Stepper | None = None
+        self._interrupted = False
+        self._before = self._listen()
+
+    def _listen(self) -> Any:
+        """Some libraries catch Ctrl-C and go on; what they return then is no reading, so it is noted here."""
+        if not _in_main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return None
+
+        def note(*_: Any) -> None:
+            self._interrupted = True
+            raise KeyboardInterrupt
+
+        return signal.signal(signal.SIGINT, note)
 
     def now(self) -> float:
         return now()
@@ -80,6 +93,8 @@ class InlineSession:
         except _TimeIsUp:
             self.cancel(current.job.trial)
             return []
+        if self._interrupted:
+            raise KeyboardInterrupt
         if report.how != "reading":
             self.cancel(report.trial)
         elif report.step >= current.job.until:
@@ -96,12 +111,19 @@ class InlineSession:
     def close(self) -> None:
         for trial in list(self._alive):
             self.cancel(trial)
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            self._before = None
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def _ended_after(seconds: float | None) -> Iterator[None]:
     """Interrupt the block when the time is up, where the system can do that (Unix, main thread)."""
-    if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if seconds is None or not hasattr(signal, "setitimer") or not _in_main_thread():
         yield
         return
 

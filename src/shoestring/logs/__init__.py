@@ -42,8 +42,10 @@ class Log(Protocol):
         ...
 
 
-def open_log(storage: str | Path | Log | None) -> Log:
+def open_log(storage: str | Path | Log | None, create: bool = True) -> Log:
     """The log behind a storage: None is memory, a path or ``sqlite:///path`` a SQLite file.
+
+    Without ``create`` a file that is not there is an error: a mistyped name should not become a database.
 
     >>> from shoestring.logs import open_log
     >>> open_log(None).studies()
@@ -67,6 +69,8 @@ def open_log(storage: str | Path | Log | None) -> Log:
         raise StorageError(f"the storage {storage!r} names no file; {_KNOWN}")
     from shoestring.logs.sqlite import SqliteLog
 
+    if not create and not Path(path).expanduser().exists():
+        raise StorageError(f"there is no storage {storage}; give the file that holds the study, such as study.db")
     return SqliteLog(Path(path))
 
 
