@@ -23,6 +23,7 @@ LAYERS = [
     {"method"},
     {"history"},
     {"events", "spaces", "budget"},
+    {"axes"},
     {"keyed", "errors"},
 ]
 

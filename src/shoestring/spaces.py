@@ -2,26 +2,21 @@
 
 Spaces are ConfigSpace's own; conditions and forbidden clauses are too. Everything that models
 configurations sees them through :class:`Codec`: one coordinate in [0, 1] per parameter that can
-vary, NaN where a parameter is inactive.
-
-============ =================================================================
-real range   linear or logarithmic position in the range
-integers     the middle of the value's cell, so that every value has equal room
-choices      the middle of the choice's cell; ``Codec.choices`` says how many
-============ =================================================================
+vary (``axes.py``), NaN where a parameter is inactive.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from shoestring.axes import Axis, axis_of
 from shoestring.errors import SpaceError
 
 if TYPE_CHECKING:
@@ -162,18 +157,6 @@ def deserialised(body: Mapping[str, Any]) -> ConfigurationSpace:
     return result
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """One parameter as a coordinate: ``cells`` is the number of its values, None if real."""
-
-    name: str
-    decode: Callable[[float], Any]
-    encode: Callable[[Any], float]
-    cells: int | None
-    categorical: bool
-    prior: Callable[[np.random.Generator], float] | None = None
-
-
 class Codec:
     """The one translation between configurations and the unit cube.
 
@@ -192,7 +175,7 @@ class Codec:
         self.space = space
         hyperparameters = list(space.values())
         self._constants = {h.name: h.value for h in hyperparameters if isinstance(h, Constant)}
-        self.axes = [_axis(h) for h in hyperparameters if not isinstance(h, Constant)]
+        self.axes = [axis_of(h) for h in hyperparameters if not isinstance(h, Constant)]
         self.names = [axis.name for axis in self.axes]
         self._order = [h.name for h in hyperparameters]
         self._index = {name: i for i, name in enumerate(self.names)}
@@ -323,7 +306,7 @@ class Codec:
                 yield config
 
 
-def _side(axis: _Axis, resolution: int) -> list[float]:
+def _side(axis: Axis, resolution: int) -> list[float]:
     if axis.cells is not None and (axis.categorical or axis.cells <= resolution or resolution <= 2):
         return [(cell + 0.5) / axis.cells for cell in range(axis.cells)]
     return [i / (resolution - 1) for i in range(resolution)] if resolution > 1 else [0.5]
@@ -345,76 +328,6 @@ def _is_forbidden(clause: Any, config: Config) -> bool:
     return all(name in config for name in names) and bool(clause.is_forbidden_value(config))
 
 
-def _axis(h: Any) -> _Axis:
-    from ConfigSpace import hyperparameters as kinds
-
-    if isinstance(h, kinds.CategoricalHyperparameter):
-        prior = None if h.weights is None else _weighted(h.probabilities)
-        return _Axis(h.name, *_of_list(list(h.choices)), len(h.choices), True, prior)
-    if isinstance(h, kinds.OrdinalHyperparameter):
-        return _Axis(h.name, *_of_list(list(h.sequence)), len(h.sequence), False)
-    if not hasattr(h, "lower"):
-        raise SpaceError(f"parameter {h.name!r} is a {type(h).__name__}, which shoestring does not know")
-    if isinstance(h, kinds.IntegerHyperparameter):
-        pair, cells = _of_integers(int(h.lower), int(h.upper), h.log), int(h.upper) - int(h.lower) + 1
-    else:
-        pair, cells = _of_reals(float(h.lower), float(h.upper), h.log), None
-    uniform = isinstance(h, (kinds.UniformFloatHyperparameter, kinds.UniformIntegerHyperparameter))
-    return _Axis(h.name, *pair, cells, False, None if uniform else _own_prior(h, pair[1]))
-
-
-Pair = tuple[Callable[[float], Any], Callable[[Any], float]]
-
-
-def _of_list(values: list[Any]) -> Pair:
-    native, n = [_native(value) for value in values], len(values)
-    return lambda u: native[min(int(u * n), n - 1)], lambda v: (native.index(v) + 0.5) / n
-
-
-def _native(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
-
-
 def _frozen(value: Any) -> Any:
     """A choice may be a list, which cannot be a key."""
     return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
-
-
-def _of_integers(low: int, high: int, logarithmic: bool) -> Pair:
-    n = high - low + 1
-    if not logarithmic:
-        return lambda u: low + min(int(u * n), n - 1), lambda v: (v - low + 0.5) / n
-    base, width = math.log(low - 0.5), math.log(high + 0.5) - math.log(low - 0.5)
-    return (
-        lambda u: min(max(round(math.exp(base + u * width)), low), high),
-        lambda v: (math.log(v) - base) / width,
-    )
-
-
-def _of_reals(low: float, high: float, logarithmic: bool) -> Pair:
-    if not logarithmic:
-        return lambda u: min(max(low + u * (high - low), low), high), lambda v: (v - low) / (high - low)
-    base, width = math.log(low), math.log(high) - math.log(low)
-
-    def decode(u: float) -> float:
-        if 0 < u < 1:
-            return min(max(math.exp(base + u * width), low), high)
-        return low if u <= 0 else high  # the ends exactly, which exp(log(low)) is not
-
-    return decode, lambda v: (math.log(v) - base) / width
-
-
-def _weighted(probabilities: Any) -> Callable[[np.random.Generator], float]:
-    n = len(probabilities)
-    return lambda rng: (int(rng.choice(n, p=probabilities)) + 0.5) / n
-
-
-def _own_prior(h: Any, encode: Callable[[Any], float]) -> Callable[[np.random.Generator], float]:
-    """ConfigSpace draws normal and beta parameters itself; it wants the older kind of generator."""
-
-    def draw(rng: np.random.Generator) -> float:
-        import numpy as np
-
-        return encode(h.sample_value(seed=np.random.RandomState(int(rng.integers(2**31)))))
-
-    return draw
