@@ -15,6 +15,7 @@ q_n       √log n: an arm with fewer observations is explored anyway
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,53 @@ def window_means(values: Vector, weights: Vector, length: int) -> Vector:
     totals = np.concatenate(([0.0], np.cumsum(values * weights)))
     masses = np.concatenate(([0.0], np.cumsum(weights)))
     return np.asarray((totals[length:] - totals[:-length]) / (masses[length:] - masses[:-length]))
+
+
+class Series:
+    """Observations in order, kept as running sums: the mean of any stretch is a difference of two of them.
+
+    The sums are the same however the observations came in, one by one or many at once.
+
+    >>> from shoestring.models.sub_sampling import Series
+    >>> series = Series()
+    >>> series.extend([1.0, 2.0, 6.0])
+    >>> series.mean(), series.window_means(2)
+    (3.0, array([1.5, 4. ]))
+    """
+
+    def __init__(self) -> None:
+        self._sums = np.zeros((2, 8))  # of weight × value, and of the weights; both begin with 0
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def extend(self, values: Sequence[float] | Vector, weights: Sequence[float] | float = 1.0) -> None:
+        first, n = self._n, self._n + len(values)
+        if n + 1 > self._sums.shape[1]:
+            grown = np.zeros((2, max(n + 1, 2 * self._sums.shape[1])))
+            grown[:, : first + 1] = self._sums[:, : first + 1]
+            self._sums = grown
+        new = self._sums[:, first : n + 1]
+        new[1, 1:] = weights
+        new[0, 1:] = new[1, 1:] * values
+        np.cumsum(new, axis=1, out=new)
+        self._n = n
+
+    def mean(self) -> float:
+        """Ȳ_{1:n}."""
+        total, mass = self._sums[:, self._n]
+        return float(total / mass)
+
+    def window_means(self, length: int) -> Vector:
+        """As the function of that name."""
+        ends, starts = self._sums[:, length : self._n + 1], self._sums[:, : self._n + 1 - length]
+        total, mass = ends - starts
+        return np.asarray(total / mass)
+
+    def largest_window_mean(self, length: int) -> float:
+        """As the function of that name."""
+        return float(self.window_means(min(length, self._n)).max())
 
 
 def largest_window_mean(values: Vector, weights: Vector, length: int) -> float:

@@ -6,13 +6,17 @@ optimization, section 7: V_k of Algorithm 6 replaces the last reading, and nothi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from shoestring.history import History
 from shoestring.method import Decision
+from shoestring.models import sub_sampling as maths
 from shoestring.schedulers.evaluations import Record, check_options, warn_of_resuming
-from shoestring.schedulers.modified_sub_sampling import check_beta, potentials
+from shoestring.schedulers.modified_sub_sampling import check_beta
 from shoestring.schedulers.rungs import (
     Arrivals,
     check_rungs,
@@ -52,33 +56,96 @@ class AsyncSubSampling:
         if unfinished is not None:
             return unfinished
         table = history.cached(("amss", self), lambda: _Table(rungs, self)).update(history)
-        values = potentials(table.records, self.beta)
+        values = table.potentials(self.beta)
         for level in range(len(rungs) - 2, -1, -1):
-            ranked = sorted(table.reached[level], key=lambda arm: (values[arm], arm))
-            for rank, arm in enumerate(ranked[: int(len(ranked) / self.eta)]):
-                if waits_at(history.arms[arm], rungs[level], self.replicate):
-                    return promotion(history.arms[arm], rungs, level, self.replicate, rank, len(ranked))
+            candidate = table.promotable(level, values)
+            if candidate is not None:
+                arm, rank, among = candidate
+                return promotion(history.arms[arm], rungs, level, self.replicate, rank, among)
         return otherwise(history, rungs, may_start)
 
 
 class _Table:
-    """The record of every arm, and per rung the arms that reached it; failed ones count as reached."""
+    """The record of every arm and, per rung, who reached it and who waits there; failed ones count as reached.
 
-    def __init__(self, rungs: tuple[int, ...], options: AsyncSubSampling) -> None:
+    Beside the records stand arrays with one entry an arm, so that a decision costs a few array operations.
+    """
+
+    def __init__(self, rungs: Sequence[int], options: AsyncSubSampling) -> None:
         self.rungs = rungs
         self.options = options
         self.records: list[Record] = []
-        self.reached: list[list[int]] = [[] for _ in rungs]
         self._arrivals = Arrivals(rungs, options.replicate)
+        self._granted = 0
+        self._extents: dict[tuple[int, int], int] = {}
+        self._values, self._n_values = np.empty(0), 0
+        self._make_room(0)
+
+    def _make_room(self, n: int) -> None:
+        self._reached, self._waiting = (np.zeros((len(self.rungs), n), dtype=bool) for _ in range(2))
+        self._count, self._extent = (np.zeros(n, dtype=np.int64) for _ in range(2))
+        self._mean = np.full(n, np.inf)
 
     def update(self, history: History) -> _Table:
-        while len(self.records) < len(history.arms):
-            self.records.append(Record(self.options.compare, self.options.weights))
+        self._grow(len(history.arms))
+        touched = {grant.arm for grant in history.grants[self._granted :]}
+        self._granted = len(history.grants)
         for level, trial in self._arrivals.new(history):
             resumed = self.options.replicate == "resume" and level > 0
             self.records[trial.arm].add(trial, self.rungs[level], self.rungs[level - 1] if resumed else 0)
-            self.reached[level].append(trial.arm)
+            self._take_in(trial.arm)
+            self._reached[level, trial.arm] = True
+            touched.add(trial.arm)
         for level, trial in self._arrivals.failures(history):
             self.records[trial.arm].fail()
-            self.reached[level].append(trial.arm)
+            self._mean[trial.arm] = np.inf
+            self._reached[level, trial.arm] = True
+            touched.add(trial.arm)
+        for arm in touched:
+            for level, rung in enumerate(self.rungs):
+                waits = bool(self._reached[level, arm]) and waits_at(history.arms[arm], rung, self.options.replicate)
+                self._waiting[level, arm] = waits
         return self
+
+    def _grow(self, n: int) -> None:
+        while len(self.records) < n:
+            self.records.append(Record(self.options.compare, self.options.weights))
+        if n > len(self._mean):
+            kept = self._reached, self._waiting, self._count, self._extent, self._mean
+            self._make_room(max(2 * len(self._mean), n, 16))
+            for old, new in zip(
+                kept, (self._reached, self._waiting, self._count, self._extent, self._mean), strict=True
+            ):
+                new[..., : old.shape[-1]] = old
+
+    def _take_in(self, arm: int) -> None:
+        record = self.records[arm]
+        self._count[arm], self._mean[arm] = record.count, record.mean
+        self._extent[arm] = self._extents.setdefault(record.extent(), len(self._extents))
+        if self._n_values == len(self._values):
+            self._values = np.concatenate((self._values, np.empty(max(16, self._n_values))))
+        self._values[self._n_values] = record.values[-1]
+        self._n_values += 1
+
+    def potentials(self, beta: float) -> maths.Vector:
+        """V_k of every arm, as ``modified_sub_sampling.potentials`` has it; infinite where there is none."""
+        usable = np.isfinite(self._mean)
+        if not usable.any():
+            return np.full(len(self._mean), np.inf)
+        most = usable & (self._count == self._count[usable].max())
+        best = self.records[int(np.where(most, self._mean, np.inf).argmin())]
+        worst = np.array([best.worst_stretch(*extent) for extent in self._extents])[self._extent]
+        q = maths.threshold(int(self._count.sum()))
+        scale = maths.spread(self._values[: self._n_values])
+        return np.asarray((self._mean - worst) / scale - beta * np.maximum(0.0, q - self._count))
+
+    def promotable(self, level: int, values: maths.Vector) -> tuple[int, int, int] | None:
+        """The best arm that waits on a rung, if it is in the rung's top 1/eta; its rank and among how many."""
+        waiting = np.flatnonzero(self._waiting[level])
+        if not len(waiting):
+            return None
+        arm = int(waiting[values[waiting].argmin()])
+        reached = np.flatnonzero(self._reached[level])
+        theirs = values[reached]
+        rank = np.count_nonzero(theirs < values[arm]) + np.count_nonzero(reached[theirs == values[arm]] < arm)
+        return (arm, int(rank), len(reached)) if rank < int(len(reached) / self.options.eta) else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from shoestring.errors import MethodError
 from shoestring.events import Reading
 from shoestring.history import TrialRecord
-from shoestring.models.sub_sampling import Vector, largest_window_mean
+from shoestring.models.sub_sampling import Series, Vector, largest_window_mean
 
 WEIGHTS = ("equal", "budget", "inverse-variance")
 COMPARES = ("evaluations", "samples", "rung")
@@ -54,7 +54,7 @@ def warn_of_resuming(what: str, replicate: str, compare: str) -> None:
 
 @dataclass
 class Record:
-    """What is known of one arm: its evaluations in order, by value, budget, weight and single samples.
+    """What is known of one arm: its evaluations in order, by value and budget, and their observations.
 
     Only what was taken in counts, so a record says the same whatever has happened since.
     """
@@ -63,8 +63,7 @@ class Record:
     weighting: str | None = "equal"
     values: list[float] = field(default_factory=list)
     budgets: list[int] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    samples: list[float] = field(default_factory=list)
+    series: Series = field(default_factory=Series)
     curves: dict[int, tuple[TrialRecord, int]] = field(default_factory=dict)
     failed: bool = False
     mean: float = math.inf
@@ -73,12 +72,27 @@ class Record:
         """Take in the evaluation of a trial at a budget; ``start`` is where it was resumed from."""
         loss = trial.loss(budget)
         assert loss is not None
+        self.curves[trial.index] = trial, budget
+        samples: list[float] = []
+        if self.compare == "samples":
+            samples = [trial.losses[step] for step in sorted(trial.losses) if start < step <= budget]
+        self.take(loss, budget, samples, trial.readings.get(budget))
+
+    def take(
+        self, loss: float, budget: int, samples: Sequence[float] | Vector = (), reading: Reading | None = None
+    ) -> None:
+        """Take in an evaluation by its plain numbers; ``samples`` matter only where they are compared."""
         self.values.append(loss)
         self.budgets.append(budget)
-        self.weights.append(_weight(trial.readings.get(budget), budget, self.weighting))
-        self.samples += [trial.losses[s] for s in sorted(trial.losses) if start < s <= budget]
-        self.curves[trial.index] = trial, budget
-        self.mean = self._mean()
+        if self.compare == "rung":
+            losses = self.at(budget)
+            self.mean = sum(losses) / len(losses)
+            return
+        if self.compare == "samples":
+            self.series.extend(samples)
+        else:
+            self.series.extend([loss], _weight(reading, budget, self.weighting))
+        self.mean = self.series.mean()
 
     def fail(self) -> None:
         """A failed arm never leads and never has potential."""
@@ -87,33 +101,25 @@ class Record:
     @property
     def count(self) -> int:
         """n_k."""
-        return len(self.samples) if self.compare == "samples" else len(self.values)
-
-    def _mean(self) -> float:
-        """Ȳ_{1:n_k}."""
-        if self.compare == "rung":
-            losses = self.at(self.budgets[-1])
-            return sum(losses) / len(losses)
-        values, weights = self._sequence()
-        return float(values @ weights / weights.sum())
-
-    def _sequence(self) -> tuple[Vector, Vector]:
-        if self.compare == "samples":
-            return np.array(self.samples), np.ones(len(self.samples))
-        return np.array(self.values), np.array(self.weights)
+        return len(self.series) if self.compare == "samples" else len(self.values)
 
     def at(self, step: int) -> list[float]:
         """The losses at one step of the trials that were evaluated at least that far."""
         found = [trial.loss(step) for trial, budget in self.curves.values() if budget >= step]
         return [loss for loss in found if loss is not None]
 
-    def worst_stretch(self, other: Record) -> float:
-        """The largest mean of as many of this arm's observations as the other has."""
+    def extent(self) -> tuple[int, int]:
+        """What another's stretch has to match: how many observations, and on a rung at which step."""
         if self.compare == "rung":
-            step = other.budgets[-1]
+            return len(self.at(self.budgets[-1])), self.budgets[-1]
+        return self.count, 0
+
+    def worst_stretch(self, length: int, step: int) -> float:
+        """The largest mean of so many of this arm's observations in a row."""
+        if self.compare == "rung":
             here = np.array(self.at(step) or [self.values[-1]])
-            return largest_window_mean(here, np.ones(len(here)), len(other.at(step)))
-        return largest_window_mean(*self._sequence(), other.count)
+            return largest_window_mean(here, np.ones(len(here)), length)
+        return self.series.largest_window_mean(length)
 
 
 def _weight(reading: Reading | None, budget: int, weighting: str | None) -> float:
@@ -130,3 +136,16 @@ def leader_of(records: Sequence[Record]) -> Record | None:
     """ζ: the arm with the most observations, then the lowest mean, then the earliest; None if all failed."""
     usable = [record for record in records if record.values and not record.failed]
     return min(usable, key=lambda record: (-record.count, record.mean)) if usable else None
+
+
+def against(leader: Record) -> Callable[[Record], float]:
+    """The leader's worst stretch as long as another's record; few lengths occur, each is looked at once."""
+    known: dict[tuple[int, int], float] = {}
+
+    def worst(other: Record) -> float:
+        extent = other.extent()
+        if extent not in known:
+            known[extent] = leader.worst_stretch(*extent)
+        return known[extent]
+
+    return worst

@@ -22,7 +22,7 @@ from shoestring.history import History
 from shoestring.method import Decision
 from shoestring.models import sub_sampling as maths
 from shoestring.schedulers.brackets import Bracket, ladder_budget, next_in_brackets
-from shoestring.schedulers.evaluations import Record, check_options, leader_of, warn_of_resuming
+from shoestring.schedulers.evaluations import Record, against, check_options, leader_of, warn_of_resuming
 from shoestring.schedulers.halving import check_arms, one_bracket, quota
 from shoestring.schedulers.rungs import check_rungs, top_resource
 from shoestring.schedulers.sub_sampling import SubSampling
@@ -57,17 +57,13 @@ def potentials(records: Sequence[Record], beta: float) -> list[float]:
         return [math.inf] * len(records)
     q = maths.threshold(sum(record.count for record in records))
     scale = maths.spread(np.array([value for record in records for value in record.values]))
-    stretches: dict[int, float] = {}
+    worst = against(best)
     values = []
     for record in records:
         if record.failed or not record.values:
             values.append(math.inf)
-            continue
-        # Only the length (or the rung) of the other's record matters, and few of them occur.
-        kind = record.budgets[-1] if record.compare == "rung" else record.count
-        if kind not in stretches:
-            stretches[kind] = best.worst_stretch(record)
-        values.append(maths.potential(record.count, record.mean, stretches[kind], q, beta, scale))
+        else:
+            values.append(maths.potential(record.count, record.mean, worst(record), q, beta, scale))
     return values
 
 

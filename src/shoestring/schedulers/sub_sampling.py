@@ -23,7 +23,7 @@ from shoestring.history import History
 from shoestring.method import Decision
 from shoestring.models import sub_sampling as maths
 from shoestring.schedulers.brackets import Bracket, next_in_brackets
-from shoestring.schedulers.evaluations import Record, check_options, leader_of, warn_of_resuming
+from shoestring.schedulers.evaluations import Record, against, check_options, leader_of, warn_of_resuming
 from shoestring.schedulers.halving import check_arms, one_bracket
 from shoestring.schedulers.rungs import check_rungs, top_resource
 
@@ -59,12 +59,13 @@ def with_potential(records: list[Record]) -> list[int]:
     if best is None:
         return []
     q = maths.threshold(sum(record.count for record in records))
+    worst = against(best)
     chosen = [  # line 4
         k
         for k, record in enumerate(records)
         if not record.failed
         and record.count < best.count
-        and maths.has_potential(record.count, record.mean, best.count, best.worst_stretch(record), q)
+        and maths.has_potential(record.count, record.mean, best.count, worst(record), q)
     ]
     return chosen or [next(k for k, record in enumerate(records) if record is best)]  # lines 5 to 9
 
