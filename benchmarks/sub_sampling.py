@@ -1,0 +1,28 @@
+"""Sub-sampling and BOSS (Huang et al., arXiv:2007.05670): section 8.1, Figure 9, and what they are worth on curves.
+
+    python benchmarks/sub_sampling.py --table 1            # 500, 100 and 200 runs: 5, 1 and 2 times --seeds
+    python benchmarks/sub_sampling.py --table curves       # recorded curves, 20 seeds a task; long
+    python benchmarks/sub_sampling.py --table hartmann     # 50 seeds
+    python benchmarks/sub_sampling.py --table decision
+    python benchmarks/sub_sampling.py --figure 2           # also 3, 4 and 9; pictures in benchmarks/figures/
+    python benchmarks/sub_sampling.py --quick --json
+
+Without --seeds each part runs as many as the numbers in the results rest on. The recorded curves are
+looked for in the folder SHOESTRING_DATA.
+"""
+
+from __future__ import annotations
+
+from common import main
+from sub_sampling_parts import curves, decisions, hartmann, regret, table1, utilisation
+
+TABLES = {"1": table1.table, "curves": curves.table, "hartmann": hartmann.table, "decision": decisions.table}
+FIGURES = {
+    "2": regret.figure_2,
+    "3": regret.figure_3,
+    "4": regret.figure_4,
+    "9": utilisation.figure_9,
+}
+
+if __name__ == "__main__":
+    main(__doc__, TABLES, FIGURES, seeds=0, quick_seeds=0)

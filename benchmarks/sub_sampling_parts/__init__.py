@@ -1,0 +1,1 @@
+"""The experiments of ``sub_sampling.py``, one file each."""

@@ -1,0 +1,34 @@
+"""Pictures of the benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIGURES = Path(__file__).parents[1] / "figures"
+
+
+def new_figure(rows: int, columns: int) -> tuple[Any, NDArray[Any]]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot.subplots(rows, columns, figsize=(4.2 * columns, 3.2 * rows), squeeze=False, layout="constrained")
+
+
+def band(axis: Any, name: str, curves: list[NDArray[np.float64]]) -> None:
+    """The mean of curves, each going on at its last value, and the range between them in a lighter shade."""
+    length = max(map(len, curves))
+    stacked = np.array([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
+    at = np.arange(1, length + 1)
+    (line,) = axis.plot(at, stacked.mean(axis=0), label=name, linewidth=1.2)
+    axis.fill_between(at, stacked.min(axis=0), stacked.max(axis=0), color=line.get_color(), alpha=0.1, linewidth=0)
+
+
+def saved(figure: Any, name: str) -> None:
+    FIGURES.mkdir(exist_ok=True)
+    figure.savefig(FIGURES / f"{name}.png", dpi=80)
