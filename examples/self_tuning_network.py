@@ -30,7 +30,7 @@ from torch.nn import functional
 from shoestring.integrations.training import OnlineTraining
 from shoestring.online import TVGPUCB, Always, Bernoulli, Confident, Exactly, OnlineTuner
 
-ROUNDS, STEPS, BATCH = 100, 5, 64
+STEPS, BATCH = 5, 64
 ARMS = ["train only", "tune and train"]
 LARGEST = torch.tensor([0.8, 0.8, 1.0, 1.0, 1.0])  # dropout twice, then geometry, brightness, noise
 
@@ -164,34 +164,35 @@ class Result:
     seconds: float
 
 
-def run(seed: int, look: Any, fixed: str | None = None) -> Result:
+def run(seed: int, rounds: int, look: Any, fixed: str | None = None) -> Result:
     trainer = Trainer(seed)
     # The paper's forgetting rate and clipping; the noise and the scale of the gains are learned.
     policy = TVGPUCB(forgetting=0.01)
-    tuner = OnlineTuner(ARMS, policy, look, horizon=ROUNDS, seed=seed, clip=(-2.0, 2.0))
+    tuner = OnlineTuner(ARMS, policy, look, horizon=rounds, seed=seed, clip=(-2.0, 2.0))
     online = OnlineTraining(tuner, measure=lambda: trainer.accuracy(trainer.valid), scale=100.0)
     tuned, begun = 0, time.process_time()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         arm = fixed or online.begin()
         trainer.round(arm)
         tuned += arm == "tune and train"
         if fixed is None:
             online.end()
     seconds = time.process_time() - begun
-    return Result(trainer.accuracy(trainer.test), tuner.looks, tuned / ROUNDS, seconds)
+    return Result(trainer.accuracy(trainer.test), tuner.looks, tuned / rounds, seconds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--rounds", type=int, default=100)
+    asked = parser.parse_args()
+    seeds, rounds, half = range(asked.seeds), asked.rounds, asked.rounds // 2
     torch.set_num_threads(1)
-    half = ROUNDS // 2
     contenders: dict[str, dict[str, Any]] = {
         "fixed: train only": {"look": Always(), "fixed": "train only"},
         "fixed: tune and train": {"look": Always(), "fixed": "tune and train"},
         "TV-GP-UCB, full feedback": {"look": Always()},
-        f"TV-GP-UCB, Bernoulli({half / ROUNDS:g})": {"look": Bernoulli(half / ROUNDS)},
+        f"TV-GP-UCB, Bernoulli({half / rounds:g})": {"look": Bernoulli(half / rounds)},
         "CE-GP-UCB, κ = 0.7": {"look": Confident(0.7)},
         "CE-GP-UCB, κ = 0.8": {"look": Confident(0.8)},
         f"Exactly({half})": {"look": Exactly(half)},
@@ -199,7 +200,7 @@ def main() -> None:
     print(f"{'':28s} {'test accuracy':>16s} {'looks':>6s} {'tuned':>6s} {'time':>6s}")
     plain = 0.0
     for name, options in contenders.items():
-        results = [run(seed, **options) for seed in seeds]
+        results = [run(seed, rounds, **options) for seed in seeds]
         accuracy = np.array([r.accuracy for r in results])
         seconds = float(np.mean([r.seconds for r in results]))
         plain = plain or seconds

@@ -105,19 +105,19 @@ def test_a_state_dict_goes_on_exactly(policy, cut):
     assert before + play(resumed, 40 - cut, cut) == whole
 
 
-def test_a_state_dict_taken_between_ask_and_tell_goes_on_exactly():
+@pytest.mark.parametrize("known", [{}, {"noise": 0.01, "forgetting": 0.02, "lengthscale": 0.3}])
+def test_a_state_dict_taken_between_ask_and_tell_goes_on_exactly(known):
     space = {"x": (0.0, 1.0), "kind": ["a", "b"]}
 
     def tuner():
-        return CEGPUCB(space, horizon=20, seed=5, noise=0.01, forgetting=0.02, lengthscale=0.3)
+        return CEGPUCB(space, horizon=20, seed=5, kappa=1.0, **known)
 
     whole, stopped, resumed = tuner(), tuner(), tuner()
     for t in (whole, stopped):
         for step in range(6):
             if t.ask().look:
                 t.tell(0.1 * step)
-        while not t.ask().look:
-            pass
+        assert t.ask().look
     resumed.load_state_dict(json.loads(json.dumps(stopped.state_dict())))
     for t in (whole, resumed):
         t.tell(0.7)
@@ -339,3 +339,21 @@ def test_mean_shift_is_that_of_scikit_learn():
     ours = shifted(points)
     found = MeanShift(bandwidth=0.2).fit(points)
     np.testing.assert_allclose(ours, found.cluster_centers_[found.labels_], atol=1e-3)
+
+
+@pytest.mark.parametrize("rule", [ExpectedLoss(0.05), Confident(0.9), Disjoint(), Exactly(15)])
+def test_first_readings_of_zero_do_not_end_the_looking(rule):
+    tuner = OnlineTuner(["rest", "practise"], TVGPUCB(), rule, horizon=60)
+    for _ in range(60):
+        round = tuner.ask()
+        if round.look:
+            tuner.tell(float(round.config == "practise"))
+    assert round.config == "practise"
+
+
+def test_a_restart_happens_once():
+    tuner = OnlineTuner(GRID, RGPUCB("matern32", 0.2, 0.01, block=3), Always())
+    for _ in range(4):
+        arm = tuner.ask().arm
+        tuner.tell(1.0)
+    assert tuner.picture().mean[arm] > 0.9

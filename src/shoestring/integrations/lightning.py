@@ -13,7 +13,7 @@ def tuning_callback(tuning: OnlineTraining, apply: Callable[[Any, Any], None]) -
 
     The tuner's state goes into the trainer's checkpoints.
     """
-    from lightning.pytorch import Callback
+    from lightning.pytorch import Callback  # type: ignore[import-not-found, unused-ignore]
 
     class OnlineTuning(Callback):  # type: ignore[misc, unused-ignore]
         def on_train_batch_start(self, trainer: Any, pl_module: Any, *batch: Any) -> None:

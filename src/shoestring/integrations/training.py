@@ -34,7 +34,7 @@ class OnlineTraining:
     >>> for _ in range(20):
     ...     config = tuning.begin()
     ...     skill[0] += config == "learn"
-    ...     tuning.end()
+    ...     _ = tuning.end()
     >>> config, tuning.measurements <= 2 * tuning.tuner.looks
     ('learn', True)
     """

@@ -136,7 +136,8 @@ class Looks:
 def _factor(process: Process, looks: Looks) -> Array:
     gram = process.covariance(looks.points, looks.rounds, looks.points, looks.rounds)
     gram[np.diag_indices_from(gram)] += process.nugget
-    return np.asarray(cholesky(gram, lower=True, overwrite_a=True, check_finite=False))
+    # By rows, as a restored factor is: the order in memory would change the last bit of a solve.
+    return np.ascontiguousarray(cholesky(gram, lower=True, overwrite_a=True, check_finite=False))
 
 
 def posterior(process: Process, looks: Looks, points: Array, round: float) -> tuple[Array, Array]:

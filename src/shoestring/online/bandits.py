@@ -128,6 +128,8 @@ def _plain_view(chosen: int, estimates: Array) -> View:
         chosen=chosen,
         mean=estimates,
         variance=None,
+        scale=1.0,
+        informed=True,
         root_beta=0.0,
         find_rivals=lambda: np.flatnonzero(np.arange(len(estimates)) != chosen),
         covariance=lambda: np.zeros(len(estimates)),

@@ -77,12 +77,16 @@ class Prior:
         kernel = Kernel(self.kernel, scale, 1.0 if self.variance is None else self.variance, choices)
         return Process(kernel, drift, 0.1 if self.noise is None else self.noise)
 
+    def informed(self, readings: int) -> bool:
+        """Whether the unit of the readings is given, or enough has been read to fit it."""
+        return "variance" not in self.free() or readings >= _FIRST_FIT
+
     def due(self, looks: int, fitted: int) -> bool:
         return bool(self.free()) and (looks < _FIRST_FIT or looks >= 1.25 * fitted)
 
     def learn(self, process: Process, looks: Looks, horizon: int | None) -> Process:
         """The process with its free parameters fitted to the looks; with very few looks, only the unit is set."""
-        free, unit = self.free(), max(float(np.mean(np.square(looks.values))), 1e-12)
+        free, unit = self.free(), float(np.mean(np.square(looks.values))) or process.kernel.variance
         if len(looks) < _FIRST_FIT:
             guess = {"variance": unit, "noise": 0.1 * unit}
             return process.with_parameters({name: guess[name] for name in free if name in guess})

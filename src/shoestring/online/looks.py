@@ -49,6 +49,9 @@ class Verdict:
     memory: float | None = None
 
 
+_UNINFORMED = Verdict(True, "too little has been read to know the scale of the readings")
+
+
 class LookRule(Protocol):
     @property
     def greedy_when_blind(self) -> bool: ...
@@ -103,6 +106,8 @@ class Confident:
         _within("kappa", self.kappa, 0.0, 1.0)
 
     def decide(self, view: View, progress: Progress) -> Verdict:
+        if not view.informed:
+            return _UNINFORMED
         if not len(view.rivals):
             return Verdict(True, "there is no rival to be confident against")
         closest = float(view.margins().min())
@@ -123,6 +128,8 @@ class Disjoint:
 
     def decide(self, view: View, progress: Progress) -> Verdict:
         assert view.variance is not None
+        if not view.informed:
+            return _UNINFORMED
         if not len(view.rivals):
             return Verdict(True, "there is no rival to be confident against")
         half = view.root_beta * np.sqrt(view.variance)
@@ -170,6 +177,8 @@ class ExpectedLoss:
         _within("threshold", self.threshold, 0.0, math.inf)
 
     def decide(self, view: View, progress: Progress) -> Verdict:
+        if not view.informed:
+            return _UNINFORMED
         worth = view.worth()
         return Verdict(worth > self.threshold, f"may cost {worth:.3g}, {self.threshold:g} is allowed", worth)
 
@@ -178,9 +187,9 @@ class ExpectedLoss:
 class Exactly:
     """Spend n looks over the horizon, no more and no fewer, where the expected loss is largest.
 
-    A threshold on the expected loss follows what is left to spend: it rises by a look and falls
-    without one, so that looks come at the rate (looks left)/(rounds left). A policy without
-    a posterior gets n rounds drawn at random.
+    A threshold on the expected loss, in units of the prior's deviation, follows what is left to
+    spend: it rises by a look and falls without one, so that looks come at the rate (looks left)/(rounds
+    left). A policy without a posterior gets n rounds drawn at random.
     """
 
     n: int
@@ -204,10 +213,10 @@ class Exactly:
         if view.variance is None:
             return Verdict(progress.chance("look") < rate, reason)
         worth = view.worth()
-        threshold = self._FIRST * worth if progress.memory is None else progress.memory
-        look = rate >= 1.0 or (rate > 0.0 and worth > threshold)
+        threshold = self._FIRST * worth / view.scale if progress.memory is None else progress.memory
+        look = rate >= 1.0 or (rate > 0.0 and worth > threshold * view.scale)
         moved = threshold * math.exp(self._GAIN * (float(look) - min(rate, 1.0)))
-        return Verdict(look, f"may cost {worth:.3g}, the threshold is {threshold:.3g}; {reason}", worth, moved)
+        return Verdict(look, f"may cost {worth:.3g}, {threshold * view.scale:.3g} is allowed; {reason}", worth, moved)
 
 
 def _within(name: str, given: float, low: float, high: float) -> None:

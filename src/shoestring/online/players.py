@@ -31,8 +31,9 @@ class Settings:
     horizon: int | None
     seed: int
 
-    def starts_over(self, round: int) -> bool:
-        return self.block is not None and round > 1 and (round - 1) % self.block == 0
+    def era(self, round: int) -> int:
+        """Which block a round belongs to; with a new one everything is forgotten."""
+        return 0 if self.block is None else (round - 1) // self.block
 
     def score(self, mean: Array, variance: Array, best: float, root_beta: float, scale: float) -> Score:
         # PI needs something to improve by, or the best mean always wins: a tenth of the prior's deviation.
@@ -104,9 +105,10 @@ class ArmPlayer:
         unscaled = settings.prior.lengthscale is not None or not arms.related
         self._points = arms.points if unscaled else arms.points / arms.span
         self._near = Neighbourhoods(arms, settings.neighbourhood)
-        self._forget_everything()
+        self._forget_everything(era=0)
 
-    def _forget_everything(self) -> None:
+    def _forget_everything(self, era: int) -> None:
+        self._era = era
         self.process = self._settings.prior.first(self._arms, self._settings.horizon)
         self._looks = Looks.none(1)
         self._fitted, self.readings = 0, 0
@@ -120,8 +122,8 @@ class ArmPlayer:
         return belief
 
     def view(self, round: int) -> View:
-        if self._settings.starts_over(round):
-            self._forget_everything()
+        if self._settings.era(round) != self._era:
+            self._forget_everything(self._settings.era(round))
         mean, variance = self._belief.move_to(round)
         root_beta = float(np.sqrt(self._settings.beta(round, len(self._arms), self._points.shape[1])))
         if not self.readings:
@@ -138,6 +140,8 @@ class ArmPlayer:
             chosen,
             mean,
             variance,
+            float(np.sqrt(self.process.kernel.variance)),
+            self._settings.prior.informed(self.readings),
             root_beta,
             rivals,
             lambda: self._belief.covariance(chosen),
@@ -161,6 +165,7 @@ class ArmPlayer:
 
     def state(self) -> dict[str, Any]:
         return {
+            "era": self._era,
             "readings": self.readings,
             "fitted": self._fitted,
             "parameters": parameters(self.process),
@@ -169,6 +174,7 @@ class ArmPlayer:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        self._era = int(state["era"])
         self.readings, self._fitted = int(state["readings"]), int(state["fitted"])
         self.process = self.process.with_parameters(state["parameters"])
         self._looks = Looks.none(1)
@@ -182,16 +188,17 @@ class CubePlayer:
 
     def __init__(self, cube: Cube, settings: Settings) -> None:
         self._cube, self._settings = cube, settings
-        self._forget_everything()
+        self._forget_everything(era=0)
 
-    def _forget_everything(self) -> None:
+    def _forget_everything(self, era: int) -> None:
+        self._era = era
         self.process = self._settings.prior.first(self._cube, self._settings.horizon)
         self._window = WindowedProcess(self.process, Looks.none(self._cube.codec.dimensions))
         self._fitted, self.readings = 0, 0
 
     def view(self, round: int) -> View:
-        if self._settings.starts_over(round):
-            self._forget_everything()
+        if self._settings.era(round) != self._era:
+            self._forget_everything(self._settings.era(round))
         root_beta = float(np.sqrt(self._settings.beta(round, None, self._cube.codec.dimensions)))
         starts = self._starts(round)
         if not self.readings:
@@ -221,6 +228,8 @@ class CubePlayer:
             0,
             mean,
             variance,
+            float(np.sqrt(self.process.kernel.variance)),
+            self._settings.prior.informed(self.readings),
             root_beta,
             lambda: np.arange(1, len(points)),
             lambda: self._window.covariance(points[0], points, round),
@@ -249,6 +258,7 @@ class CubePlayer:
 
     def state(self) -> dict[str, Any]:
         return {
+            "era": self._era,
             "readings": self.readings,
             "fitted": self._fitted,
             "parameters": parameters(self.process),
@@ -257,6 +267,7 @@ class CubePlayer:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        self._era = int(state["era"])
         self.readings, self._fitted = int(state["readings"]), int(state["fitted"])
         self.process = self.process.with_parameters(state["parameters"])
         self._window = WindowedProcess(self.process, _unpacked(state["looks"]), state["factor"])

@@ -21,13 +21,16 @@ class View:
     """One round seen through a policy.
 
     ``candidates`` are arm indices, or points of the cube; the arrays have one entry for each.
-    ``variance`` is None for a policy without a posterior. What not every rule needs is a function.
+    ``variance`` is None for a policy without a posterior. ``scale`` is the prior's standard deviation, and
+    ``informed`` says whether enough has been read to know it. What not every rule needs is a function.
     """
 
     candidates: Array | range
     chosen: int
     mean: Array
     variance: Array | None
+    scale: float
+    informed: bool
     root_beta: float
     find_rivals: Callable[[], NDArray[np.intp]]
     covariance: Callable[[], Array]
