@@ -40,3 +40,29 @@ class Awkward:
 
     def __float__(self):
         return self.value
+
+
+def silent(trial):
+    return
+    yield
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("not even this")
+
+    __repr__ = __str__
+
+
+def awful(trial):
+    x = trial.config["x"]
+    if x < 0.2:
+        yield 10**400
+    if x < 0.4:
+        yield Unspeakable()
+    if x < 0.6:
+        raise Unspeakable
+    if x < 0.8:
+        raise ValueError("very long " * 10_000)
+    yield x
+    yield x

@@ -1,6 +1,8 @@
 """The executors: the contract, and what goes wrong in real processes."""
 
+import os
 import signal
+import time
 from contextlib import suppress
 
 import pytest
@@ -14,7 +16,7 @@ from shoestring.samplers import Random
 from shoestring.schedulers import ASHA, Full
 from shoestring.testing import check_executor
 
-from . import objectives
+from . import objectives, slow_to_load
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -182,3 +184,101 @@ def test_ctrl_c_that_a_library_swallows_still_ends_the_run_and_gives_no_reading(
         study.run(train)
     assert len(study.history.readings) == 4
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("executor", [Inline(), Simulated(2), Processes(2)], ids=repr)
+def test_an_objective_that_gives_nothing_is_a_failure_and_the_study_ends(executor):
+    study = ss.Study(SPACE, budget="100 steps", method="random", max_resource=9)
+    with pytest.raises(EverythingFailed, match="it ended without a reading"):
+        study.run(objectives.silent, executor=executor)
+    assert study.spent["steps"] == 20
+
+
+def test_what_fails_while_it_runs_steps_again_is_charged_once():
+    seen = {}
+
+    def fragile(trial):
+        seen[trial.config["x"]] = seen.get(trial.config["x"], 0) + 1
+        if seen[trial.config["x"]] == 3:
+            raise RuntimeError("the third start always breaks")
+        for step in range(1, 28):
+            yield trial.config["x"] + 1 / step
+
+    study = ss.Study(SPACE, budget="150 steps", method="asha", max_resource=27)
+    study.run(fragile, executor=Inline(alive=1))
+    assert any("third start" in trial.message for trial in study.trials)
+    assert study.spent["steps"] == 150
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_readings_and_errors_that_cannot_even_be_shown(executor):
+    study = ss.Study(SPACE, budget="12 evaluations", method="random", max_resource=2)
+    study.run(objectives.awful, executor=executor)
+    assert {trial.state for trial in study.trials} == {"failed", "finished"}
+    assert all(len(trial.message) < 2000 for trial in study.trials)
+
+
+def test_a_generator_that_closes_badly_does_not_end_the_study():
+    def messy(trial):
+        try:
+            while True:
+                yield trial.config["x"]
+        finally:
+            raise OSError("no disk left for the last words")
+
+    study = ss.Study(SPACE, budget="20 steps", method="asha", max_resource=9)
+    assert study.run(messy).spent["steps"] == 20
+
+
+def test_links_and_pipes_among_the_files_of_a_trial(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "large").write_text("not to be copied")
+
+    def train(trial):
+        for step in range(trial.start + 1, 10):
+            for name, target in (("gone", tmp_path / "missing"), ("data", data)):
+                if not (trial.directory / name).is_symlink():
+                    (trial.directory / name).symlink_to(target)
+            if not (trial.directory / "pipe").exists():
+                os.mkfifo(trial.directory / "pipe")
+            (trial.directory / "step").write_text(str(step))
+            yield trial.config["x"] + 1 / step
+
+    study = ss.Study(SPACE, budget="60 steps", method="asha", max_resource=9, storage=tmp_path / "a.db")
+    study.run(train, executor=Inline(alive=1))
+    assert study.spent["steps"] == len(study.history.readings) == 60
+    assert not [p for p in (tmp_path / "a.db.files").rglob("large") if not p.parent.is_symlink()]
+
+
+def test_files_left_by_another_study_of_the_same_name_are_not_taken_up(tmp_path):
+    old = tmp_path / "a.db.files" / "study" / "trial-0"
+    for folder in ("work", "step-3"):
+        (old / folder).mkdir(parents=True)
+        (old / folder / "state").write_text("of another study")
+
+    def train(trial):
+        assert not trial.start
+        assert not list(trial.directory.iterdir())
+        yield trial.config["x"]
+
+    study = ss.Study(SPACE, budget="1 evaluations", method="random", max_resource=1, storage=tmp_path / "a.db")
+    assert study.run(train).trials[0].state == "finished"
+
+
+def test_a_study_inside_a_step_leaves_the_outer_deadline_alone():
+    def outer(trial):
+        inner = ss.Study(SPACE, budget="0.05s", method="random", max_resource=1000)
+        inner.run(objectives.slow)
+        time.sleep(1000)
+        yield 1.0
+
+    study = ss.Study(SPACE, budget="1s", method="random", max_resource=3)
+    with pytest.raises(EverythingFailed, match="time ended"):
+        study.run(outer)
+
+
+def test_trial_seconds_do_not_count_loading():
+    study = ss.Study(SPACE, budget="6 evaluations", method="random", max_resource=2)
+    study.run(slow_to_load.sometimes_hanging, executor=Processes(1, trial_seconds=0.8))
+    assert {trial.state for trial in study.trials} == {"failed", "finished"}

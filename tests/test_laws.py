@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from typing import ClassVar
 
 import pytest
 
-from shoestring import compose, samplers, schedulers
+from shoestring import Study, compose, samplers, schedulers
+from shoestring.budget import Budget
 from shoestring.events import Granted
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
@@ -34,6 +36,7 @@ from shoestring.testing import (
     check_scheduler,
     played,
 )
+from shoestring.testing.laws import check_budget_law, check_cached_equals_fresh
 
 METHODS = [name for name in names() if name != "auto"]
 
@@ -209,3 +212,38 @@ class TestTheSuitesCanFail:
 
 def test_full_is_the_scheduler_of_methods_that_only_sample():
     assert isinstance(named("tpe").scheduler, Full)
+
+
+SPACES = {"real": {"x": (0.0, 1.0)}, "finite": {"a": [1, 2, 3, 4, 5, 6, 7]}}
+FUZZED = [
+    *map(named, METHODS),
+    compose(Random(), ASHA(replicate="fresh")),
+    compose(Random(), Hyperband(replicate="fresh")),
+]
+
+
+@pytest.mark.parametrize("method", FUZZED, ids=repr)
+@pytest.mark.parametrize("space", SPACES)
+def test_any_order_of_events_and_raised_budgets_is_decided_as_if_from_scratch(method, space):
+    """Ask, tell, fail in any order, the budget cut short and raised again and again: caches never matter."""
+    for seed in range(2):
+        moves, log, held = random.Random(seed), MemoryLog(), []
+        for budget in (14, 19, 30, 31, 47):
+            study = Study(
+                SPACES[space], budget=Budget(steps=budget), method=method, max_resource=9, storage=log, seed=seed
+            )
+            held = [grant for grant in held if study.trials[grant.trial].state == "running"]
+            for _ in range(40):
+                grant = study.ask() if len(held) < 3 and moves.random() < 0.6 else None
+                if grant is not None:
+                    held.append(grant)
+                elif held:
+                    grant = held.pop(moves.randrange(len(held)))
+                    if moves.random() < 0.1:
+                        study.fail(grant, "on purpose")
+                    else:
+                        study.tell(grant, [round(moves.random(), 1) for _ in range(grant.until - grant.start)])
+            events = log.read(0, 0)
+            check_budget_law(events)
+            assert study.verify(method).ok, study.verify(method).difference
+            check_cached_equals_fresh(method, events)

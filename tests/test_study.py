@@ -2,7 +2,10 @@
 
 import math
 import sqlite3
+from dataclasses import dataclass
 
+import ConfigSpace as CS  # noqa: N817
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +26,7 @@ from shoestring.errors import (
     StudyNotFound,
 )
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Done, Replicate, Start
+from shoestring.method import Continue, Done, Replicate, Start
 from shoestring.testing.laws import check_budget_law
 
 SPACE = {"x": (0.0, 1.0)}
@@ -73,7 +76,7 @@ class TestTelling:
     def test_a_step_outside_of_the_grant_is_refused(self):
         study = study_of(method="random")
         grant = study.ask()
-        for readings in ({0: 1.0}, {10: 1.0}, {"1": 1.0}, [1.0] * 10):
+        for readings in ({0: 1.0}, {10: 1.0}, [1.0] * 10):
             with pytest.raises(ReadingError, match="outside of the grant"):
                 study.tell(grant, readings)
 
@@ -253,6 +256,12 @@ class TestBadInput:
             (MethodError, "eta", lambda: ss.schedulers.ASHA(eta=1)),
             (StorageError, "'mysql'", lambda: study_of(storage="mysql://host/db")),
             (StorageError, "does not exist", lambda: study_of(storage="no/such/folder/a.db")),
+            (SpaceError, "constant", lambda: Study(constants_only(), budget="3 steps")),
+            (SpaceError, "calls itself", lambda: Study({"a": CS.Float("b", (0, 1))}, budget="3 steps")),
+            (SpaceError, "'a'", lambda: Study({"a": (0.0, math.inf)}, budget="3 steps")),
+            (MethodError, "workers", lambda: ss.tune(abs, SPACE, budget="3 evaluations", workers=0)),
+            (MethodError, "give only that", lambda: ss.tune(abs, SPACE, budget="3 evaluations", workers=2, executor=1)),
+            (ObjectiveError, "async", lambda: ss.tune(asynchronous, SPACE, budget="3 evaluations")),
             (ObjectiveError, "function of a trial", lambda: ss.tune(3, SPACE, budget="3 steps")),
             (ObjectiveError, "already called", lambda: ss.tune((i for i in ()), SPACE, budget="3 steps")),
             (ObjectiveError, "max_resource", lambda: ss.tune(generator, SPACE, budget="3 steps")),
@@ -265,6 +274,16 @@ class TestBadInput:
 
 def generator(trial):
     yield 1.0
+
+
+async def asynchronous(trial):
+    return 1.0
+
+
+def constants_only():
+    space = CS.ConfigurationSpace()
+    space.add(CS.Constant("a", 1))
+    return space
 
 
 class TestStored:
@@ -464,3 +483,90 @@ def test_loading_a_storage_that_is_not_there_does_not_create_it(tmp_path):
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     with pytest.raises(MethodError, match="without slashes"):
         study_of(name=name)
+
+
+class TestOwnMethods:
+    def test_what_they_decide_is_checked(self):
+        class Decides:
+            def __init__(self, what):
+                self.what = what
+
+            def decide(self, history, rng):
+                return self.what
+
+        for decision, words in (
+            (None, "cannot be carried out"),
+            (Replicate(3, 1, "no such arm"), "cannot be carried out"),
+            (Continue(7, 1, "no such trial"), "cannot be carried out"),
+            (Start(1, "outside", {"x": 3.0}), "not in the space"),
+            (Start(1, "unknown", {"y": 0.5}), "not in the space"),
+        ):
+            with pytest.raises(MethodError, match=words):
+                Study(SPACE, budget="3 evaluations", method=Decides(decision))
+
+    def test_numpy_values_are_stored_as_plain_ones(self, tmp_path):
+        class Numpy:
+            def decide(self, history, rng):
+                return Start(1, "numpy", {"k": np.int64(1 + len(history.arms))})
+
+        study = Study({"k": (1, 9)}, budget="3 evaluations", method=Numpy(), storage=tmp_path / "a.db")
+        study.tell(study.ask(), np.float32(0.5))
+        assert Study.load(tmp_path / "a.db").trials[0].config == {"k": 1}
+
+    def test_one_is_not_replaced_by_auto_nor_mistaken_for_a_namesake(self, tmp_path):
+        @dataclass(frozen=True)
+        class BOSS:
+            def decide(self, history, rng):
+                return Start(1, "mine", history.codec.sample(rng))
+
+        Study(SPACE, budget="3 evaluations", method=BOSS(), storage=tmp_path / "a.db")
+        with pytest.raises(StudyMismatch, match="method of its own"):
+            Study(SPACE, budget="3 evaluations", storage=tmp_path / "a.db")
+        with pytest.raises(MethodError, match="method of your own"):
+            Study.load(tmp_path / "a.db").ask()
+
+
+def test_a_grant_of_another_study_is_refused():
+    one, two = study_of(seed=1, method="random"), study_of(seed=2, method="random")
+    grant = one.ask()
+    two.ask()
+    with pytest.raises(ReadingError, match="not one of this study"):
+        two.tell(grant, 1.0)
+
+
+def test_arrays_are_lists_and_numpy_steps_are_steps():
+    study = study_of(method="random")
+    grant = study.ask()
+    study.tell(grant, np.array([3.0, 2.0]))
+    study.tell(grant, {np.int64(3): 1.0})
+    assert [r.value for r in study.trials[0].readings.values()] == [3.0, 2.0, 1.0]
+    with pytest.raises(ReadingError, match="no step"):
+        study.tell(grant, {"4": 1.0})
+
+
+def test_a_cost_budget_needs_costs():
+    study = study_of(Budget(cost=5.0), method="random", max_resource=None)
+    study.tell(study.ask(), 1.0)
+    assert "the reading has none" in study.trials[0].message
+
+
+@pytest.mark.parametrize("text", ["5epochs", "5evaluations", "1e2 steps", "1.5e1cost", "5. h", ".5h"])
+def test_budgets_that_can_be_read(text):
+    assert Budget(text)
+
+
+@pytest.mark.parametrize("method", ["asha", "amss", "asha-tpe", "pboss", "sh", "hyperband", "auto"])
+def test_a_small_finite_space_is_carried_to_the_top(method):
+    study = Study({"c": [1, 2, 3, 4, 5]}, budget="300 steps", method=method, max_resource=27)
+    while (grant := study.ask()) is not None:
+        study.tell(grant, [grant.config["c"] + 1 / step for step in range(grant.start + 1, grant.until + 1)])
+    assert study.best.step == 27
+    assert study.best.config == {"c": 1}
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE studies (study_id INTEGER)")
+    connection.close()
+    with pytest.raises(StorageError, match="another program"):
+        study_of(storage=tmp_path / "other.db")

@@ -46,8 +46,6 @@ def mixed_loss(config):
     )
 
 
-
-
 def with_conditions(space):
     space.add(
         EqualsCondition(space["c"], space["model"], "svm"),
@@ -117,7 +115,6 @@ def test_small_finite_space_is_tried_once_and_whole():
 def test_a_space_of_one_value():
     study = played({"a": ["only"]}, lambda c: 1.0, evaluations=5)
     assert len(study.history.arms) == 1
-
 
 
 def test_running_arms_count_as_bad():

@@ -54,11 +54,12 @@ Pair = tuple[Callable[[float], Any], Callable[[Any], float]]
 
 
 def _of_list(values: list[Any]) -> Pair:
-    native, n = [_native(value) for value in values], len(values)
-    return lambda u: native[min(int(u * n), n - 1)], lambda v: (native.index(v) + 0.5) / n
+    plain, n = [native(value) for value in values], len(values)
+    return lambda u: plain[min(int(u * n), n - 1)], lambda v: (plain.index(v) + 0.5) / n
 
 
-def _native(value: Any) -> Any:
+def native(value: Any) -> Any:
+    """A NumPy scalar as the plain value that JSON can hold; anything else as it is."""
     return value.item() if hasattr(value, "item") else value
 
 

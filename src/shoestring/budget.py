@@ -33,7 +33,7 @@ _WORDS: dict[str, tuple[str, float]] = {
     "cost": ("cost", 1.0),
 }
 
-_PART = re.compile(r"\s*([0-9.eE+]+)\s*([A-Za-z]+)\s*")
+_PART = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*([A-Za-z]+)\s*")
 
 
 @dataclass(frozen=True, init=False)
@@ -118,13 +118,9 @@ def _parse(text: str) -> dict[str, float]:
             raise BudgetError(_unreadable(text))
         for number, word in _PART.findall(part):
             unit, factor = _WORDS.get(word.lower(), ("", 0.0))
-            try:
-                amount = float(number) * factor
-            except ValueError:
-                raise BudgetError(_unreadable(text)) from None
             if not unit:
                 raise BudgetError(_unreadable(text))
-            amounts[unit] = amounts.get(unit, 0.0) + amount
+            amounts[unit] = amounts.get(unit, 0.0) + float(number) * factor
     if not amounts:
         raise BudgetError(_unreadable(text))
     return amounts
@@ -140,7 +136,7 @@ def _unreadable(text: str) -> str:
 def _amount(unit: str, amount: object) -> float | int:
     try:
         number = float(amount)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(amount, (bool, str)) or not math.isfinite(number) or number <= 0:
         raise BudgetError(f"{unit}={amount!r} is no budget: a positive, finite number is needed")

@@ -79,11 +79,11 @@ def _number(what: str, given: Any) -> float:
     if isinstance(given, float) and math.isfinite(given):
         return given
     if isinstance(given, (str, bytes, bool)) or given is None:
-        raise ReadingError(f"{what} is {given!r}, not a number")
+        raise ReadingError(f"{what} is {_shown(given)}, not a number")
     try:
         number = float(given)
-    except (TypeError, ValueError):
-        raise ReadingError(f"{what} is {given!r}, not a number") from None
+    except Exception:  # whatever a foreign type raises when it is no number
+        raise ReadingError(f"{what} is {_shown(given)}, not a number") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
     return number
@@ -92,8 +92,17 @@ def _number(what: str, given: Any) -> float:
 def _metric(name: str, given: Any) -> float:
     try:
         return float(given)
-    except (TypeError, ValueError):
-        raise ReadingError(f"the reading's metric {name!r} is {given!r}, not a number") from None
+    except Exception:
+        raise ReadingError(f"the reading's metric {name!r} is {_shown(given)}, not a number") from None
+
+
+def _shown(given: Any) -> str:
+    """Something of the user's, short enough for a message."""
+    try:
+        text = repr(given)
+    except Exception:
+        text = f"a {type(given).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shoestring.errors import BudgetError, MethodError
+from shoestring.axes import native
+from shoestring.errors import BudgetError, MethodError, SpaceError
 from shoestring.events import Granted
 from shoestring.history import History
 from shoestring.keyed import generator, integer
-from shoestring.method import Continue, Done, Method, Replicate, Start, Wait
+from shoestring.method import Continue, Decision, Done, Method, Replicate, Start, Wait
 from shoestring.spaces import Config
 
 
@@ -30,13 +31,33 @@ def next_grant(method: Method, history: History, worker: str, at: float) -> Gran
     unit = history.ledger.exhausted()
     if unit:
         return _nothing(history, f"the budget of {history.ledger.budget.limits()[unit]:g} {unit} is spent")
-    decision = method.decide(history, generator(history.seed, len(history.grants), "decide"))
+    decision = _checked(method.decide(history, generator(history.seed, len(history.grants), "decide")), history, method)
     if isinstance(decision, (Wait, Done)):
         if isinstance(decision, Wait) and not history.running:
             raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")
         return _nothing(history, decision.reason)
     granted = _granted(decision, history, worker, at)
     return granted or _nothing(history, "what is left of the budget does not buy another step")
+
+
+def _checked(decision: Decision, history: History, method: Method) -> Decision:
+    """A decision that can be carried out; methods may be anyone's, so what they say is looked at first."""
+    match decision:
+        case Start(config=config) if config is not None:
+            plain = {name: native(value) for name, value in config.items()}
+            if not history.codec.fits(plain):
+                try:
+                    history.codec.check(plain)
+                except SpaceError as error:
+                    raise MethodError(f"{method!r} proposed what is not in the space: {error}") from None
+            return replace(decision, config=plain)
+        case Continue(trial=index) if 0 <= index < len(history.trials):
+            return decision
+        case Replicate(arm=index) if 0 <= index < len(history.arms):
+            return decision
+        case Wait() | Done():
+            return decision
+    raise MethodError(f"{method!r} decided {decision!r}, which cannot be carried out")
 
 
 def _nothing(history: History, reason: str) -> Wait | Done:

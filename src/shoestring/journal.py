@@ -95,6 +95,8 @@ class Journal:
                 "this study was made with a method of your own, which the log cannot rebuild: "
                 "open it with Study(..., method=...) or tune(..., method=...)"
             )
+        if self._overdue():
+            return Wait("the budget's time is over; what is running has to be ended")
         answer = next_grant(self.method, self.history, self.worker, self._stamp())
         if isinstance(answer, Granted):
             try:
@@ -115,6 +117,9 @@ class Journal:
                 reading = checked_reading(given)
             except ReadingError as error:
                 return self._closed(trial, "failed", str(error), used, _cost_of(given))
+            if reading.cost is None and set(self.history.ledger.budget.limits()) == {"cost"}:
+                message = "the budget is a cost and the reading has none: give Reading(value, cost=...)"
+                return self._closed(trial, "failed", message, used)
             afforded = self.history.affordable_cost(trial, step)
             if reading.cost and reading.cost > afforded + 1e-9:
                 message = (

@@ -25,7 +25,7 @@ def stop_if_loading() -> None:
         raise StopLoading
 
 
-def load_file(path: Path, name: str) -> types.ModuleType:
+def load_file(path: Path, name: str, package: str = "") -> types.ModuleType:
     """The module of a file, run as ``name`` up to its first call of ``tune`` or ``Study.run``.
 
     A script goes by two names, as with multiprocessing: classes that a worker pickled into a checkpoint
@@ -38,6 +38,7 @@ def load_file(path: Path, name: str) -> types.ModuleType:
         raise ObjectiveError(f"the file {path} cannot be read: {error.strerror}") from None
     module = types.ModuleType("__mp_main__" if name == "__main__" else name)
     module.__file__ = str(path)
+    module.__package__ = package  # for the relative imports of a script that was run with python -m
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)

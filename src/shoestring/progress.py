@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shoestring.journal import Journal
@@ -13,29 +13,25 @@ logger = logging.getLogger("shoestring")
 
 
 @contextmanager
-def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[Callable[[], None]]:
+def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[None]:
     """Show how the study goes. None shows it if standard error is a terminal, True and False always and never.
 
     The display redraws itself a few times a second from a thread of its own, so that it goes on
-    during long steps; the callable that is handed out costs next to nothing.
+    during long steps.
     """
     if note:
         logger.info(note)
     if not (_is_terminal() if progress is None else progress):
-        yield _nothing
+        yield
         return
     from shoestring.display import Display
 
     display = Display(journal, note)
     display.start()
     try:
-        yield _nothing
+        yield
     finally:
         display.stop()
-
-
-def _nothing() -> None:
-    pass
 
 
 def _is_terminal() -> bool:

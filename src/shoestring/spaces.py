@@ -14,6 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from shoestring.axes import Axis, axis_of
@@ -50,7 +51,8 @@ def space(**parameters: Any) -> ConfigurationSpace:
     """A search space from keyword arguments.
 
     A pair of numbers is a range (two integers: an integer range), ``log(low, high)`` a log range,
-    a list a choice, and any ConfigSpace hyperparameter is taken as it is.
+    a list a choice, and any ConfigSpace hyperparameter is taken as it is. A choice that is a tuple
+    arrives as a list: the log holds JSON.
 
     >>> import shoestring as ss
     >>> sorted(ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"]))
@@ -77,6 +79,8 @@ def as_space(given: Any) -> ConfigurationSpace:
         )
     if not len(result):
         raise SpaceError("the search space is empty: give it at least one parameter, such as ss.space(lr=(0.0, 1.0))")
+    if all(type(parameter).__name__ == "Constant" for parameter in result.values()):
+        raise SpaceError("every parameter of the search space is a constant: there is nothing to tune")
     return result
 
 
@@ -86,6 +90,8 @@ def _parameter(name: str, spec: Any) -> Any:
 
     try:
         if isinstance(spec, Hyperparameter):
+            if spec.name != name:
+                raise ValueError(f"it calls itself {spec.name!r}")
             return spec
         if isinstance(spec, list):
             if not spec:
@@ -93,10 +99,10 @@ def _parameter(name: str, spec: Any) -> Any:
             return CategoricalHyperparameter(name, spec)
         low, high = (spec.low, spec.high) if isinstance(spec, Log) else _pair(spec)
         logarithmic = isinstance(spec, Log)
-        if isinstance(low, int) and isinstance(high, int):
-            return Integer(name, (low, high), log=logarithmic)
-        return Float(name, (low, high), log=logarithmic)
-    except (TypeError, ValueError) as error:
+        if isinstance(low, Integral) and isinstance(high, Integral):
+            return Integer(name, (int(low), int(high)), log=logarithmic)
+        return Float(name, (float(low), float(high)), log=logarithmic)
+    except Exception as error:  # ConfigSpace raises what it raises
         raise SpaceError(
             f"parameter {name!r} is {spec!r}, which is no range or choice ({error}); "
             "write (low, high), ss.log(low, high) or a list of choices"
@@ -226,6 +232,15 @@ class Codec:
     def allowed(self, config: Config) -> bool:
         """Whether no forbidden clause speaks against a configuration."""
         return not any(_is_forbidden(clause, config) for clause in self._forbidden)
+
+    def fits(self, config: Config) -> bool:
+        """Whether this is surely a configuration of the space, by a quick look; ``check`` says what is wrong."""
+        try:
+            inside = all(0 <= axis.encode(config[axis.name]) <= 1 for axis in self.axes if axis.name in config)
+        except (TypeError, ValueError):
+            return False
+        active = [name for name in self._order if not self._conditional or self._active(name, config)]
+        return inside and len(active) == len(config) and all(name in config for name in active)
 
     def check(self, config: Mapping[str, Any]) -> None:
         """Raise an error that names the parameter if this is no configuration of the space."""

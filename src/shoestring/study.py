@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from shoestring.logs import Log, open_log
 from shoestring.method import Done, Method
 from shoestring.methods import auto, described, named, rebuilt
 from shoestring.spaces import as_space, differing_parameter, serialised
+from shoestring.telling import readings_by_step, refuse_other_value
 
 if TYPE_CHECKING:
     from shoestring.executors import Executor
@@ -69,16 +70,16 @@ class Study:
     ) -> None:
         limits = as_budget(budget)
         _check_options(mode, max_resource, seed)
-        chosen, self.note = _method(method, limits, max_resource)
+        chosen, note = _method(method, limits, max_resource)
         opened = Opened(
             0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective
         )
         _first_grant(chosen, opened)
         log, name = open_log(storage), _checked_name(name)
-        number = log.find(name)
+        number, self.note = log.find(name), ""
         if number is None:
             try:
-                number = log.create(name, opened)
+                number, self.note = log.create(name, opened), note
             except Conflict:  # another process created it at this moment
                 number = log.find(name)
         assert number is not None
@@ -86,7 +87,9 @@ class Study:
         stored = self.history.opened
         _refuse_differences(stored, opened, name, method == "auto")
         if method == "auto":
-            self._journal.method = rebuilt(stored.method) or chosen
+            self._journal.method = rebuilt(stored.method)
+            if self._journal.method is None:
+                raise StudyMismatch(f"the stored study {name!r} has a method of its own: give it as method=...")
         self.budget = limits
 
     @classmethod
@@ -120,6 +123,8 @@ class Study:
 
     @property
     def history(self) -> History:
+        """All that has happened, also by other processes, as of now."""
+        self._journal.sync()
         return self._journal.history
 
     @property
@@ -172,7 +177,10 @@ class Study:
         return self._journal.peek().reason
 
     def ask(self) -> Grant | None:
-        """The next grant; None if there is nothing to start now (``state`` says whether ever)."""
+        """The next grant; None if there is nothing to start now (``state`` says whether ever).
+
+        A study belongs to one thread; another thread opens the same storage anew.
+        """
         for trial in self._journal.orphans():
             if self._journal.adopt(trial.index, trial.step):
                 return _grant_of(trial, "taken over from a worker that is gone")
@@ -186,17 +194,17 @@ class Study:
 
         A reading that is known already is ignored if it is the same and refused if it differs.
         """
-        for step, given in _by_step(grant, readings).items():
+        for step, given in readings_by_step(grant, readings).items():
             trial = self._trial_of(grant)
             if step in trial.readings:
-                _refuse_other_value(trial, step, given)
+                refuse_other_value(trial, step, given)
             elif trial.state in ("failed", "lost", "stopped"):
                 raise ReadingError(
                     f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings"
                 )
             else:
                 self._journal.report(grant.trial, step, given)
-                if self.history.trials[grant.trial].state == "failed":
+                if self._trial_of(grant).state in ("failed", "lost", "stopped"):
                     return
 
     def fail(self, grant: Grant, error: object) -> None:
@@ -205,9 +213,10 @@ class Study:
         self._journal.close(grant.trial, "failed", _message(error), steps=1)
 
     def _trial_of(self, grant: Grant) -> TrialRecord:
-        if not 0 <= grant.trial < len(self.history.trials):
-            raise ReadingError(f"this study has no trial {grant.trial}")
-        return self.history.trials[grant.trial]
+        trials = self._journal.history.trials
+        if not 0 <= grant.trial < len(trials) or trials[grant.trial].seed != grant.seed:
+            raise ReadingError(f"the grant of trial {grant.trial} is not one of this study {self.name!r}")
+        return trials[grant.trial]
 
     def run(
         self, objective: Any, *, workers: int = 1, executor: Executor | None = None, progress: bool | None = None
@@ -216,6 +225,7 @@ class Study:
         from shoestring.executors.driver import drive
 
         stop_if_loading()
+        check_workers(workers, executor)
         drive(self._journal, objective, workers, executor, progress, self.note)
         if self.history.best() is None:
             raise EverythingFailed(_first_failure(self.history))
@@ -270,6 +280,13 @@ def _checked_name(name: str | None) -> str:
     return name
 
 
+def check_workers(workers: object, executor: object) -> None:
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise MethodError(f"workers is {workers!r}; it is how many trials run at once, a whole number from 1")
+    if executor is not None and workers != 1:
+        raise MethodError(f"workers={workers} and an executor are given; the executor says how many, so give only that")
+
+
 def _check_options(mode: object, max_resource: object, seed: object) -> None:
     if mode not in ("min", "max"):
         raise MethodError(f"mode is {mode!r}; it is 'min' or 'max'")
@@ -318,21 +335,6 @@ def _grant_of(trial: TrialRecord, reason: str) -> Grant:
     return Grant(trial.index, dict(trial.config), trial.seed, trial.step, trial.until, reason)
 
 
-def _by_step(grant: Grant, readings: object) -> Mapping[int, object]:
-    if isinstance(readings, Mapping):
-        by_step = dict(sorted(readings.items()))
-    elif isinstance(readings, (list, tuple)):
-        by_step = dict(enumerate(readings, grant.start + 1))
-    else:
-        by_step = {grant.until: readings}
-    for step in by_step:
-        if not isinstance(step, int) or not grant.start < step <= grant.until:
-            raise ReadingError(
-                f"step {step!r} is outside of the grant, which runs from {grant.start + 1} to {grant.until}"
-            )
-    return by_step
-
-
 def _rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
     """The rows of one trial; a parameter or metric called like a column of ours gets a longer name."""
     none: Reading = Reading(None)  # type: ignore[arg-type]
@@ -350,12 +352,6 @@ def _rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
         for kind, values in (("metric", reading.metrics), ("config", trial.config)):
             row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
         yield row
-
-
-def _refuse_other_value(trial: TrialRecord, step: int, given: object) -> None:
-    known, value = trial.readings[step].value, given.value if isinstance(given, Reading) else given
-    if value != known:
-        raise ReadingError(f"step {step} of trial {trial.index} was told as {known!r} and is now told as {value!r}")
 
 
 def _message(error: object) -> str:

@@ -11,7 +11,7 @@ from shoestring.executors.base import check_objective
 from shoestring.loading import stop_if_loading
 from shoestring.logs import Log
 from shoestring.method import Method
-from shoestring.study import Study
+from shoestring.study import Study, check_workers
 
 if TYPE_CHECKING:
     from shoestring.executors import Executor
@@ -50,6 +50,7 @@ def tune(
     """
     stop_if_loading()
     check_objective(objective, max_resource)
+    check_workers(workers, executor)
     study = Study(
         space,
         budget=budget,
@@ -67,7 +68,7 @@ def tune(
 def _place(objective: Any) -> str | None:
     """Where the objective is defined, so that ``shoestring resume`` finds it again."""
     try:
-        path = Path(inspect.getsourcefile(objective) or "")
+        path = Path(inspect.getsourcefile(inspect.unwrap(objective)) or "")
     except TypeError:
         return None
     name = getattr(objective, "__qualname__", "")

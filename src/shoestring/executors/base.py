@@ -8,6 +8,7 @@ called again, so nothing may be thrown away before that.
 from __future__ import annotations
 
 import inspect
+import logging
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from typing import Any, Protocol
 
 from shoestring.errors import ObjectiveError
 from shoestring.executors.checkpoints import TrialFiles
+
+_logger = logging.getLogger("shoestring")
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ def check_objective(objective: Any, max_resource: int | None) -> None:
         raise ObjectiveError(
             f"the objective is {objective!r}; it must be a function of a trial that returns a number or yields them"
         )
+    if inspect.iscoroutinefunction(objective) or inspect.isasyncgenfunction(objective):
+        raise ObjectiveError("the objective is async, which nothing here awaits: make it an ordinary function")
     if inspect.isclass(objective):
         name = objective.__name__
         raise ObjectiveError(f"the objective is the class {name}; pass a function, or an instance that can be called")
@@ -150,33 +155,60 @@ class Stepper:
             try:
                 outcome = self._next()
             except StopIteration:
-                return Report(self.job.trial, step, "finished")
+                return ended(self.job, step)
             except (Exception, SystemExit) as error:
                 return Report(self.job.trial, step, "failed", message=told(error))
             self.step = step
             if step > self.job.known:
-                self._files.keep(step)
+                try:
+                    self._files.keep(step)
+                except OSError as error:
+                    return Report(self.job.trial, step, "failed", message=f"its files cannot be kept: {told(error)}")
                 return Report(self.job.trial, step, "reading", outcome)
 
     def _next(self) -> Any:
         if self._returned:
             raise StopIteration
         if self._iterator is None:
-            outcome = self._objective(Trial(self.job, self._files))
+            outcome = self._begin()
             if not hasattr(outcome, "__next__"):
                 self._returned = True
                 return outcome
             self._iterator = outcome
         return next(self._iterator)
 
+    def _begin(self) -> Any:
+        try:
+            return self._objective(Trial(self.job, self._files))
+        except StopIteration as error:
+            raise RuntimeError("the objective raised StopIteration") from error
+
     def stop(self) -> None:
+        """Close the generator; what goes wrong in its own cleaning up does not concern the study."""
         close = getattr(self._iterator, "close", None)
-        if close is not None:
+        if close is None:
+            return
+        try:
             close()
+        except Exception as error:
+            _logger.warning("trial %d did not close well: %s", self.job.trial, told(error))
+
+
+def ended(job: Job, step: int) -> Report:
+    """A trial that has no more to give: a normal end, unless it never gave anything."""
+    if step > 1:
+        return Report(job.trial, step, "finished")
+    return Report(job.trial, step, "failed", message="it ended without a reading")
 
 
 def told(error: BaseException) -> str:
     """An exception in one line, with the place of the user's code that raised it."""
+    try:
+        words = str(error)[:1000]
+    except Exception:
+        words = "its message cannot be shown"
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+    file, line = (frames[-1].filename, frames[-1].lineno) if frames else ("", None)
+    if isinstance(error, SyntaxError):
+        file, line, words = error.filename or "", error.lineno, error.msg
+    return f"{type(error).__name__}: {words}" + (f" ({Path(file).name}:{line})" if file else "")

@@ -11,6 +11,7 @@ starts over.
 from __future__ import annotations
 
 import shutil
+import stat
 from pathlib import Path
 
 _PREFIX = "step-"
@@ -36,7 +37,7 @@ class TrialFiles:
             return
         partial = self._root / "partial"
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(self._root / "work", partial)
+        _copy(self._root / "work", partial)
         target = self._root / f"{_PREFIX}{step}"
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
@@ -53,9 +54,11 @@ class TrialFiles:
         """Make ``work`` what it was after this step; empty for step 0."""
         if not self._root.exists():
             return
-        shutil.rmtree(self._root / "work", ignore_errors=True)
         if step:
-            shutil.copytree(self._root / f"{_PREFIX}{step}", self._root / "work")
+            shutil.rmtree(self._root / "work", ignore_errors=True)
+            _copy(self._root / f"{_PREFIX}{step}", self._root / "work")
+        else:
+            shutil.rmtree(self._root)  # it may be left over from another study of the same name
         self._print, self._kept = _fingerprint(self._root / "work"), step or None
 
     def settle(self) -> None:
@@ -76,5 +79,17 @@ def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """What tells one state of a folder from another without reading the files."""
     if not folder.exists():
         return ()
-    found = ((path.relative_to(folder).as_posix(), path.stat()) for path in sorted(folder.rglob("*")) if path.is_file())
-    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in found)
+    found = ((path.relative_to(folder).as_posix(), path.lstat()) for path in sorted(folder.rglob("*")))
+    return tuple(
+        (name, s.st_size, s.st_mtime_ns) for name, s in found if stat.S_ISREG(s.st_mode) or stat.S_ISLNK(s.st_mode)
+    )
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy files and folders; links stay links, and what is neither (a socket, a pipe) is left out."""
+
+    def special(folder: str, names: list[str]) -> list[str]:
+        modes = {name: (Path(folder) / name).lstat().st_mode for name in names}
+        return [n for n, m in modes.items() if not (stat.S_ISREG(m) or stat.S_ISDIR(m) or stat.S_ISLNK(m))]
+
+    shutil.copytree(source, target, symlinks=True, ignore=special)

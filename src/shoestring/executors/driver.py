@@ -6,9 +6,9 @@ submitting what the log says is still running.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from shoestring.executors.inline import Inline
 from shoestring.history import TrialRecord
 from shoestring.journal import Journal
 from shoestring.method import Done
+
+_logger = logging.getLogger("shoestring")
 
 # An objective that fails this often before it ever succeeded is broken; the study can be resumed.
 _HOPELESS = 20
@@ -41,8 +43,8 @@ def drive(
     session = (executor or default_executor(workers)).open(objective, directory)
     clock, journal.clock = journal.clock, session.now
     try:
-        with watch(journal, progress, note) as refresh:
-            _Drive(journal, session, directory, refresh).run()
+        with watch(journal, progress, note):
+            _Drive(journal, session, directory).run()
     finally:
         session.close()
         journal.clock = clock
@@ -58,13 +60,13 @@ def default_executor(workers: int) -> Executor:
 
 
 class _Drive:
-    def __init__(self, journal: Journal, session: Session, directory: Path, refresh: Callable[[], None]) -> None:
+    def __init__(self, journal: Journal, session: Session, directory: Path) -> None:
         self.journal = journal
         self.session = session
         self.directory = directory
-        self.refresh = refresh
         self.mine: set[int] = set()
         self.failures = 0
+        self.waited = False
         if session.renews:
             journal.worker = "simulated"
             journal.clock = lambda: max(session.now(), journal.history.now)
@@ -83,7 +85,6 @@ class _Drive:
             deadline = self.journal.deadline()
             if deadline is not None and self.journal.clock() >= deadline:
                 self.stop_all()
-            self.refresh()
 
     def fill(self) -> bool:
         """Give work to every free slot; whether the study has nothing more to grant."""
@@ -127,6 +128,10 @@ class _Drive:
         return min(deadline or math.inf, self.session.now() + _GLANCE)
 
     def wait_for_others(self) -> list[Report]:
+        if not self.waited:
+            held = "; ".join(f"trial {t.index} by {t.worker}" for t in self.journal.history.running.values())
+            _logger.info("waiting for what others are running: %s", held)
+        self.waited = True
         time.sleep(_POLL)
         self.journal.sync()
         return []
@@ -138,8 +143,9 @@ class _Drive:
         if report.how == "reading":
             journal.report(report.trial, report.step, report.reading)
         else:
-            used = 0 if report.how == "finished" else report.step - journal.history.trials[report.trial].step
-            journal.close(report.trial, report.how, report.message, used)
+            # A trial that ran steps again may fail before it is as far as the log; those are charged already.
+            used = max(0, report.step - journal.history.trials[report.trial].step)
+            journal.close(report.trial, report.how, report.message, 0 if report.how == "finished" else used)
         trial = journal.history.trials[report.trial]
         if trial.state != "running":
             self.mine.discard(report.trial)
@@ -150,9 +156,9 @@ class _Drive:
 
     def give_up_if_hopeless(self, trial: TrialRecord) -> None:
         history = self.journal.history
-        self.failures += trial.state == "failed"
+        self.failures += trial.state in ("failed", "lost")
         if self.failures >= _HOPELESS and not history.readings:
-            first = history.closings[0]
+            first = next(trial for trial in history.closings if trial.state in ("failed", "lost"))
             raise EverythingFailed(
                 f"the first {self.failures} trials failed and none succeeded; the first (trial {first.index}, "
                 f"{first.config}): {first.message}. Mend the objective and run it again: the study continues"
@@ -163,4 +169,5 @@ class _Drive:
         for index in sorted(self.mine):
             self.session.cancel(index)
             self.journal.close(index, "stopped", "the budget's time ended", steps=1)
+            files_of(self.directory, index).settle()
         self.mine.clear()

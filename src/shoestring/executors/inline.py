@@ -130,10 +130,12 @@ def _ended_after(seconds: float | None) -> Iterator[None]:
     def interrupt(*_: Any) -> None:
         raise _TimeIsUp
 
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+    begun, previous = now(), signal.signal(signal.SIGALRM, interrupt)
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+        if outer:  # a study inside a step of another: its deadline still stands
+            signal.setitimer(signal.ITIMER_REAL, max(outer - (now() - begun), 1e-6))

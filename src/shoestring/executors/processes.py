@@ -58,10 +58,9 @@ def _setup(objective: Any, directory: Path) -> Setup:
         ) from None
     files = []
     for name, module in list(sys.modules.items()):
-        path = getattr(module, "__file__", None)
-        ours = name == "__main__" or getattr(module, "__spec__", None) is None
-        if ours and path and path.endswith(".py") and name.encode() in pickled:
-            files.append((name, path))
+        path, spec = getattr(module, "__file__", None), getattr(module, "__spec__", None)
+        if (name == "__main__" or spec is None) and path and path.endswith(".py") and name.encode() in pickled:
+            files.append((name, path, spec.parent if spec else ""))
     if b"__main__" in pickled and not files:
         raise ObjectiveError(
             "the objective was typed in by hand, and another process cannot see it: put it in a file, or use workers=1"
@@ -150,15 +149,19 @@ class ProcessesSession:
 
     def _begin(self, worker: _Worker, job: Job) -> None:
         self._release(worker)
-        limit = self._options.trial_seconds
-        worker.job, worker.ends = job, None if limit is None else now() + limit
+        worker.job, worker.ends = job, self._end() if worker.ready else None
         worker.alive.pop(job.trial, None)
         worker.alive[job.trial] = job.start
-        while len(worker.alive) > self._options.alive:
-            longest = next(iter(worker.alive))
+        needed = {job.trial, *(waiting.trial for waiting in worker.waiting)}
+        spare = [trial for trial in worker.alive if trial not in needed]
+        for longest in spare[: max(0, len(worker.alive) - self._options.alive)]:
             del worker.alive[longest]
             self._send(worker, "forget", longest)
         self._send(worker, "run", job)
+
+    def _end(self) -> float | None:
+        limit = self._options.trial_seconds
+        return None if limit is None else now() + limit
 
     @staticmethod
     def _send(worker: _Worker, order: str, what: object) -> None:
@@ -196,6 +199,7 @@ class ProcessesSession:
     def _receive(self, worker: _Worker) -> list[Report]:
         if not worker.ready:
             self._greet(worker)
+            worker.ends = self._end()  # loading was not the trial's time
             return []
         try:
             _, report = worker.pipe.recv()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.errors import MethodError, ObjectiveError
-from shoestring.executors.base import Job, Report, Stepper, told
+from shoestring.executors.base import Job, Report, Stepper, ended, told
 from shoestring.executors.checkpoints import files_of
 
 
@@ -94,7 +94,7 @@ class SimulatedSession:
             try:
                 return Report(job.trial, step, "reading", self._reading(job.config, step, job.seed))
             except StopIteration:
-                return Report(job.trial, step, "finished")
+                return ended(job, step)
             except Exception as error:
                 return Report(job.trial, step, "failed", message=told(error))
         stepper = self._steppers.get(job.trial)

@@ -28,7 +28,7 @@ from shoestring.loading import load_file
 class Setup:
     """What a worker needs to begin: the files to load, and the objective that refers to them."""
 
-    files: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str, str], ...]
     path: tuple[str, ...]
     objective: bytes
     directory: Path
@@ -60,8 +60,8 @@ def _listen(parent: Connection, inbox: queue.Queue[Any]) -> None:
 
 def _objective(setup: Setup) -> Any:
     sys.path[:] = list(dict.fromkeys([*setup.path, *sys.path]))
-    for name, path in setup.files:
-        load_file(Path(path), name)
+    for name, path, package in setup.files:
+        load_file(Path(path), name, package)
     try:
         return pickle.loads(setup.objective)
     except AttributeError as error:

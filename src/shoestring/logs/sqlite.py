@@ -45,6 +45,9 @@ class SqliteLog:
         if self.path.is_dir():
             raise StorageError(f"{self.path} is a folder; a storage is a file")
         self._local = threading.local()
+        tables = {name for (name,) in self._patiently(lambda: self._connection().execute(_TABLE_NAMES).fetchall())}
+        if tables and not {"studies", "events"} <= tables:
+            raise StorageError(f"{self.path} is the database of another program; choose another file")
         self._patiently(lambda: self._connection().executescript(_TABLES))
 
     def _connection(self) -> sqlite3.Connection:
@@ -141,5 +144,6 @@ class SqliteLog:
         return self.path.with_name(self.path.name + ".files")
 
 
+_TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _INSERT = "INSERT INTO events (study, seq, kind, at, body) VALUES (?, ?, ?, ?, ?)"
 _SELECT = "SELECT seq, kind, at, body FROM events WHERE study = ? AND seq >= ? ORDER BY seq"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shoestring.errors import MethodError
 from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Replicate, Sampler, Start, Wait, propose_new, with_sampler
+from shoestring.method import Continue, Decision, Done, Replicate, Sampler, Start, propose_new, with_sampler
 from shoestring.samplers import TPE
 from shoestring.schedulers.brackets import Bracket, Rule, halvings, hyperband_brackets, ladder_budget, next_in_brackets
 from shoestring.schedulers.evaluations import Record, check_options, warn_of_resuming
@@ -148,14 +148,18 @@ class ParallelBOSS:
         if unfinished is not None:
             return unfinished
         filled = history.cached(("pboss", self), _Filled).update(history)
+        exhausted = False
         for number, bracket, turn, budget in self._places(plan, filled):
             if turn == 0:
-                proposal = propose_new(self.sampler, history, rng)
+                proposal = None if exhausted else propose_new(self.sampler, history, rng)
                 if proposal is not None:
                     reason = f"an arm of bracket {number + 1}; {proposal.reason}"
                     notes = {"bracket": number, "round": 0, **proposal.notes}
                     return Start(budget, reason, proposal.config, notes)
-                return Wait("no new arm is left") if history.running else Done("every configuration has been tried")
+                exhausted = True
+                if number > filled.last:
+                    return Done("every configuration has been tried")
+                continue
             arms = [history.arms[i] for i in filled.arms(number, 0)]
             chosen = self._chosen(arms, set(filled.arms(number, turn)), budget, _budgets(bracket, self.eta), rng)
             if chosen is not None:

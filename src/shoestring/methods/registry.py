@@ -72,7 +72,7 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
 
 def described(method: object) -> dict[str, Any]:
     """A method as plain JSON values; one of the user's own by its class name only."""
-    if not is_dataclass(method) or type(method).__name__ not in _CLASSES:
+    if not is_dataclass(method) or _CLASSES.get(type(method).__name__) is not type(method):
         return {"class": f"{type(method).__module__}:{type(method).__qualname__}"}
     values = {f.name: getattr(method, f.name) for f in fields(method)}
     return {

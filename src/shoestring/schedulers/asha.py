@@ -58,12 +58,14 @@ class ASHA:
         if unfinished is not None:
             return unfinished
         table = history.cached(("asha", self), lambda: _Table(rungs, self)).update(history)
+        # Where there are no new arms to be had, the best that wait go on although they are not in the top.
+        anyone = not may_start and not history.running
         for level in range(len(rungs) - 2, -1, -1):
-            candidate = table.promotable(level)
+            candidate = table.promotable(level, anyone)
             if candidate is not None:
                 arm, rank = candidate
                 return promotion(arm, rungs, level, self.replicate, rank, len(table.losses[level]))
-        return otherwise(history, rungs, may_start)
+        return otherwise(rungs, may_start)
 
 
 class _Table:
@@ -90,12 +92,12 @@ class _Table:
             insort(self.losses[level], (math.inf, trial.arm))  # it counts as the worst of its rung
         return self
 
-    def promotable(self, level: int) -> tuple[Arm, int] | None:
-        """The best arm that waits on a rung, if it stands in the rung's top 1/eta; and its rank."""
+    def promotable(self, level: int, anyone: bool) -> tuple[Arm, int] | None:
+        """The best arm that waits on a rung, if it stands in the rung's top 1/eta (or ``anyone`` may); its rank."""
         heap, losses, rung = self.waiting[level], self.losses[level], self.rungs[level]
         while heap and not waits_at(heap[0][2], rung, self.options.replicate):
             heapq.heappop(heap)  # it was promoted, and never comes back to this rung
         if not heap:
             return None
         rank = bisect_left(losses, heap[0][:2])
-        return (heap[0][2], rank) if rank < int(len(losses) / self.options.eta) else None
+        return (heap[0][2], rank) if anyone or rank < int(len(losses) / self.options.eta) else None

@@ -57,12 +57,14 @@ class AsyncSubSampling:
             return unfinished
         table = history.cached(("amss", self), lambda: _Table(rungs, self)).update(history)
         values = table.potentials(self.beta)
+        # Where there are no new arms to be had, the best that wait go on although they are not in the top.
+        anyone = not may_start and not history.running
         for level in range(len(rungs) - 2, -1, -1):
-            candidate = table.promotable(level, values)
+            candidate = table.promotable(level, values, anyone)
             if candidate is not None:
                 arm, rank, among = candidate
                 return promotion(history.arms[arm], rungs, level, self.replicate, rank, among)
-        return otherwise(history, rungs, may_start)
+        return otherwise(rungs, may_start)
 
 
 class _Table:
@@ -139,8 +141,8 @@ class _Table:
         scale = maths.spread(self._values[: self._n_values])
         return np.asarray((self._mean - worst) / scale - beta * np.maximum(0.0, q - self._count))
 
-    def promotable(self, level: int, values: maths.Vector) -> tuple[int, int, int] | None:
-        """The best arm that waits on a rung, if it is in the rung's top 1/eta; its rank and among how many."""
+    def promotable(self, level: int, values: maths.Vector, anyone: bool) -> tuple[int, int, int] | None:
+        """The best arm that waits on a rung, if in the top 1/eta (or ``anyone`` may); its rank, and of how many."""
         waiting = np.flatnonzero(self._waiting[level])
         if not len(waiting):
             return None
@@ -148,4 +150,4 @@ class _Table:
         reached = np.flatnonzero(self._reached[level])
         theirs = values[reached]
         rank = np.count_nonzero(theirs < values[arm]) + np.count_nonzero(reached[theirs == values[arm]] < arm)
-        return (arm, int(rank), len(reached)) if rank < int(len(reached) / self.options.eta) else None
+        return (arm, int(rank), len(reached)) if anyone or rank < int(len(reached) / self.options.eta) else None

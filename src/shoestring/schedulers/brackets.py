@@ -101,11 +101,7 @@ def next_in_brackets(
         if state.brackets[number].over and number == state.first_open:
             state.first_open += 1
         if len(history.arms) < offset + current.arms:
-            return (
-                Wait("a bracket waits for its trials")
-                if history.running
-                else Done("every configuration has been tried")
-            )
+            return Done("every configuration has been tried")
         if answer is not None and not overlap:
             return answer
         number, offset = number + 1, offset + current.arms
@@ -122,7 +118,9 @@ def _next_in_bracket(
 ) -> Start | Continue | Replicate | Wait | None:
     """What a bracket needs now; a Wait if that is a report, None if it is over."""
     members = history.arms[offset : offset + current.arms]
-    if len(members) < current.arms and may_start:
+    if at.turn:
+        members = members[: len(at.records)]  # the bracket went on without the arms that it could not get
+    elif len(members) < current.arms and may_start:
         reason = f"arm {len(members) + 1} of {current.arms} of bracket {number + 1}"
         return Start(current.first, reason, notes={"bracket": number, "round": 0})
     while not at.over:
@@ -132,7 +130,7 @@ def _next_in_bracket(
             break
         if at.turn == 0:
             at.standing = list(range(len(members)))
-            at.records = at.records or [rule.record() for _ in members]
+            at.records = [rule.record() for _ in members]
         todo = _open_evaluation(members, at, rule, budget, number)
         if todo is not None:
             return todo

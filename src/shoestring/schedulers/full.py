@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoestring.history import History
-from shoestring.method import Decision, Done, Start, Wait
+from shoestring.method import Decision, Done, Start
 from shoestring.schedulers.rungs import cut_short
 
 
@@ -20,8 +20,4 @@ class Full:
             return unfinished
         if may_start:
             return Start(full, f"a new arm for all of its {full} steps" if full > 1 else "a new arm")
-        return (
-            Wait("every configuration has been tried")
-            if history.running
-            else Done("every configuration has been tried")
-        )
+        return Done("every configuration has been tried")

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from shoestring.errors import MethodError
 from shoestring.history import Arm, History, TrialRecord
-from shoestring.method import Continue, Decision, Done, Replicate, Start, Wait
+from shoestring.method import Continue, Decision, Done, Replicate, Start
 
 
 def check_rungs(eta: float, min_resource: int) -> None:
@@ -44,31 +44,41 @@ def ladder(min_resource: int, max_resource: int, eta: float) -> tuple[int, ...]:
     return (*rungs, max_resource)
 
 
+def goal_of(trial: TrialRecord) -> int:
+    """Where a trial was sent; its grant may have been cut shorter by the end of the budget."""
+    return int(trial.notes.get("goal", trial.until))
+
+
 def cut_short(history: History, rungs: Sequence[int]) -> Continue | None:
-    """A trial that the end of the budget left between two rungs goes on first, once there is more."""
+    """A trial that the end of the budget left on its way goes on first, once there is more; the earliest one."""
     places = tuple(rungs)
-    for trial in history.cached(("cut", places), lambda: _Cut(places)).update(history):
-        until = next(rung for rung in rungs if rung > trial.step)
-        return Continue(trial.index, until, "it was cut short when the budget ran out")
-    return None
+    cut = history.cached(("cut", places), lambda: _Cut(places)).update(history)
+    if not cut:
+        return None
+    trial = min(cut, key=lambda trial: trial.index)
+    until = max(goal_of(trial), next(rung for rung in rungs if rung > trial.step))
+    return Continue(trial.index, until, "it was cut short when the budget ran out", trial.notes)
 
 
 class _Cut:
-    """Trials that paused away from the rungs, kept up to date."""
+    """Trials that paused short of where they were sent, kept up to date."""
 
     def __init__(self, rungs: tuple[int, ...]) -> None:
         self._rungs = set(rungs)
         self._seen = 0
-        self._cut: list[TrialRecord] = []
+        self._cut: set[TrialRecord] = set()
 
-    def update(self, history: History) -> list[TrialRecord]:
+    def update(self, history: History) -> set[TrialRecord]:
         for trial, step, _ in history.readings[self._seen :]:
-            if step == trial.until and step not in self._rungs:
-                self._cut.append(trial)
+            if step == trial.until and self._short(trial):
+                self._cut.add(trial)
         self._seen = len(history.readings)
         if self._cut:
-            self._cut = [t for t in self._cut if t.state == "paused" and t.step not in self._rungs]
+            self._cut = {trial for trial in self._cut if self._short(trial)}
         return self._cut
+
+    def _short(self, trial: TrialRecord) -> bool:
+        return trial.state == "paused" and (trial.step not in self._rungs or trial.step < goal_of(trial))
 
 
 class Arrivals:
@@ -85,16 +95,16 @@ class Arrivals:
         new, self._read = history.readings[self._read :], len(history.readings)
         for trial, step, _ in new:
             level = self._level.get(step)
-            if level is not None and (self._resumes or step == trial.until):
+            if level is not None and (self._resumes or step == goal_of(trial)):
                 yield level, trial
 
     def failures(self, history: History) -> Iterator[tuple[int, TrialRecord]]:
         """The rung that a failed trial was on its way to, and the trial."""
         new, self._closed = history.closings[self._closed :], len(history.closings)
         for trial in new:
-            goal = next((level for level, rung in enumerate(self._rungs) if rung >= trial.until), None)
-            if goal is not None and trial.state != "finished":
-                yield goal, trial
+            level = next((level for level, rung in enumerate(self._rungs) if rung >= goal_of(trial)), None)
+            if level is not None and trial.state != "finished":
+                yield level, trial
 
 
 def waits_at(arm: Arm, rung: int, replicate: str) -> bool:
@@ -102,7 +112,7 @@ def waits_at(arm: Arm, rung: int, replicate: str) -> bool:
     trial = arm.trials[-1]
     if replicate == "resume":
         return trial.state == "paused" and trial.step == rung
-    return trial.until == rung and trial.state in ("paused", "finished") and trial.step == rung
+    return trial.step == rung == goal_of(trial) and trial.state in ("paused", "finished")
 
 
 def promotion(arm: Arm, rungs: Sequence[int], level: int, replicate: str, rank: int, among: int) -> Decision:
@@ -111,11 +121,11 @@ def promotion(arm: Arm, rungs: Sequence[int], level: int, replicate: str, rank: 
     reason = f"number {rank + 1} of the {among} that reached step {rungs[level]}, on to {goal}"
     if replicate == "resume":
         return Continue(arm.trials[-1].index, goal, reason)
-    return Replicate(arm.index, goal, f"{reason}, from a fresh start")
+    return Replicate(arm.index, goal, f"{reason}, from a fresh start", {"goal": goal})
 
 
-def otherwise(history: History, rungs: Sequence[int], may_start: bool) -> Decision:
+def otherwise(rungs: Sequence[int], may_start: bool) -> Decision:
     """Nobody can be promoted: a new arm, if there is one."""
     if may_start:
-        return Start(rungs[0], "nothing to promote, so a new arm")
-    return Wait("nothing to promote yet") if history.running else Done("nothing left to promote or to start")
+        return Start(rungs[0], "nothing to promote, so a new arm", notes={"goal": rungs[0]})
+    return Done("nothing left to promote or to start")
