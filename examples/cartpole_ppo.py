@@ -4,7 +4,7 @@ A step of a trial trains one agent from a new seed and counts the episodes until
 maximal ones in a row, 1,000 at most. The reading is the mean count of the trial's agents so far, of which
 there are nine at most. Random search, BOHB and BOSS have the same number of agents in all.
 
-    python examples/cartpole_ppo.py                     # five seeds, about half an hour
+    python examples/cartpole_ppo.py                     # five seeds, about twelve minutes of one free core
     python examples/cartpole_ppo.py --quick             # about a minute
     python examples/cartpole_ppo.py --method boss --seeds 2 --budget 90
 
