@@ -268,7 +268,7 @@ def test_asynchronous_sub_sampling_is_its_slow_form(seed, compare, replicate, be
             values = table.potentials(beta)
             assert values[: len(history.arms)].tolist() == potentials(table.records, beta)
             for level in range(len(rungs) - 1):
-                assert table.promotable(level, values) == slow_promotable(
+                assert table.promotable(level, values, anyone=False) == slow_promotable(
                     table, history, level, potentials(table.records, beta)
                 )
             held.append(study.ask())

@@ -20,7 +20,7 @@ import shoestring as ss
 from shoestring.executors import Trial
 from shoestring.keyed import generator, integer
 from shoestring.method import Scheduler, compose
-from shoestring.samplers import Grid
+from shoestring.samplers import Random
 from shoestring.schedulers.brackets import Bracket, Rule
 from shoestring.schedulers.evaluations import Record
 
@@ -110,13 +110,13 @@ def play_rounds(bandit: Bandit, rule: Rule, first: int, last: int) -> Play:
 
 
 def play_study(bandit: Bandit, scheduler: Scheduler, last: int) -> Play:
-    """A study of all arms by ask and tell, for the schedulers without rounds."""
-    space = {"arm": (0, bandit.arms - 1)}
-    method = compose(Grid(bandit.arms), scheduler)
-    study = ss.Study(space, budget=ss.Budget(steps=10**9), method=method, max_resource=last, seed=bandit.seed)
+    """A study by ask and tell, for the schedulers without rounds; over when they ask for one arm too many."""
+    method = compose(Random(), scheduler)
+    budget = ss.Budget(steps=10**9)
+    study = ss.Study({"x": (0.0, 1.0)}, budget=budget, method=method, max_resource=last, seed=bandit.seed)
     play = Play(bandit, [Record() for _ in range(bandit.arms)])
-    while (grant := study.ask()) is not None:
-        play.evaluate(grant.config["arm"], grant.until)
+    while (grant := study.ask()) is not None and (arm := study.trials[grant.trial].arm) < bandit.arms:
+        play.evaluate(arm, grant.until)
         study.tell(grant, play.values[-1])
     return play
 

@@ -31,4 +31,4 @@ def band(axis: Any, name: str, curves: list[NDArray[np.float64]]) -> None:
 
 def saved(figure: Any, name: str) -> None:
     FIGURES.mkdir(exist_ok=True)
-    figure.savefig(FIGURES / f"{name}.png", dpi=80)
+    figure.savefig(FIGURES / f"{name}.png", dpi=64)

@@ -31,8 +31,8 @@ def sub_sampling(compare: str, eta: float = 3, top: int = TOP) -> Player:
     return lambda bandit: play_rounds(bandit, SubSamplingRule(eta, weights, compare=compare), 1, top)
 
 
-def modified(beta: float = 0.1, top: int = TOP) -> Player:
-    return lambda bandit: play_rounds(bandit, ModifiedSubSamplingRule(3, beta, "budget"), 1, top)
+def modified(beta: float = 0.1, top: int = TOP, weights: str = "budget") -> Player:
+    return lambda bandit: play_rounds(bandit, ModifiedSubSamplingRule(3, beta, weights), 1, top)
 
 
 def asynchronous_halving(top: int) -> Player:
@@ -81,7 +81,8 @@ def figure_4(options: Options) -> list[Row]:
             "MSS": modified(top=top),
             "AMSS": asynchronous(0.1, top),
         },
-        "MSS": {f"β={beta:g}": modified(beta, top) for beta in BETAS},
+        "MSS": {f"β={beta:g}": modified(beta, top) for beta in BETAS}
+        | {"β=0.1, equal weights": modified(top=top, weights="equal")},
         "AMSS": {f"β={beta:g}": asynchronous(beta, top) for beta in BETAS},
     }
     return _drawn("sub_sampling_4", panels, options)
@@ -111,7 +112,7 @@ def _picture(name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], 
         axis = axes[panels.index(panel), SIGMAS.index(sigma)]
         curves = [play.average_regret(by_budget) for play in runs]
         band(axis, who, curves)
-        axis.set(title=f"{panel}, σ={sigma:g}", xlabel="evaluations", ylabel=measure)
+        axis.set(title=f"{panel}, σ={sigma:g}", xlabel="evaluations", ylabel=measure, ylim=(-0.2, 1.0))
         axis.legend(fontsize="small")
         rows.append(row(f"{panel}, σ={sigma:g}, {measure}: {who}", [float(curve[-1]) for curve in curves]))
     saved(figure, name)
