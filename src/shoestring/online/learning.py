@@ -16,7 +16,7 @@ import numpy as np
 from shoestring.errors import MethodError
 from shoestring.models.kernels import Kernel
 from shoestring.models.time_varying import Drift, Forgetting, Looks, Process, Smooth, fit
-from shoestring.online.domains import Arms, Domain
+from shoestring.online.domains import Domain
 
 # A fit on so many of the latest looks takes some tens of milliseconds.
 _FITTED_LOOKS = 150
@@ -73,8 +73,7 @@ class Prior:
         else:
             drift = Forgetting(0.01 if self.forgetting is None else self.forgetting)
         scale = self.lengthscale or 0.2 * math.sqrt(domain.span.size)
-        choices = domain.choices if not isinstance(domain, Arms) or domain.choices else ()
-        kernel = Kernel(self.kernel, scale, 1.0 if self.variance is None else self.variance, choices)
+        kernel = Kernel(self.kernel, scale, 1.0 if self.variance is None else self.variance, domain.choices)
         return Process(kernel, drift, 0.1 if self.noise is None else self.noise)
 
     def informed(self, readings: int) -> bool:

@@ -64,7 +64,6 @@ class Picture:
 class OnlineTuner:
     """Tune online: ``ask`` what to use in this round, ``tell`` its reading if the round says to look.
 
-    >>> import shoestring as ss
     >>> from shoestring.online import OnlineTuner, TVGPUCB, Confident
     >>> tuner = OnlineTuner(["slow", "fast"], TVGPUCB(noise=0.01, forgetting=0.01), Confident(0.9), horizon=50)
     >>> for step in range(50):
