@@ -411,3 +411,18 @@ def test_a_script_whose_checkpoints_hold_its_own_classes(folder):
     study = ss.Study.load("s.db")
     assert not [trial.message for trial in study.trials if trial.state == "failed"]
     assert len(study.history.readings) == 80, "no step was run twice"
+
+
+def test_metrics_that_are_no_numbers_are_still_valid_json(folder):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", storage="s.db")
+    study.tell(study.ask(), ss.Reading(0.5, grad=float("nan")))
+    for arguments in (("trials", "s.db", "--json"), ("export", "s.db", "--format", "json")):
+        assert "nan" in good(*arguments)
+        json.loads(good(*arguments), parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+
+
+def test_an_export_that_cannot_be_written_is_one_line(folder):
+    ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", storage="s.db")
+    result = CliRunner().invoke(main, ["export", "s.db", "--output", "no/such/folder/x.csv"])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1

@@ -142,11 +142,12 @@ def test_a_terminal_that_goes_away_does_not_end_the_study():
     display.stop()
 
 
-def test_watch_hands_out_a_callable_either_way():
+def test_watch_shows_nothing_where_there_is_no_terminal(capsys):
     journal = told_study()._journal
     for progress in (None, False):
-        with watch(journal, progress) as refresh:
-            refresh()
+        with watch(journal, progress, "a note"):
+            pass
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 from shoestring.cli.opening import json_option, study_arguments, study_names
-from shoestring.errors import MethodError
+from shoestring.errors import MethodError, StorageError
 from shoestring.events import Reading
 from shoestring.executors.workers import is_alive
 from shoestring.history import TrialRecord
@@ -84,7 +85,10 @@ def export(storage: str, name: str | None, kind: str, output: Path | None) -> No
     if output is None:
         click.echo(text, nl=False)
         return
-    output.write_text(text, encoding="utf-8", newline="")
+    try:
+        output.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise StorageError(f"{output} cannot be written: {error.strerror}") from None
     click.echo(f"{output}: {len(study.trials)} trials", err=True)
 
 
@@ -175,7 +179,16 @@ def _reading_record(step: int, reading: Reading) -> dict[str, Any]:
 
 
 def print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2))
+    click.echo(json.dumps(finite(value), indent=2, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """The value with NaN and infinities as text: JSON has no numbers for them."""
+    if isinstance(value, dict):
+        return {name: finite(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -214,4 +227,4 @@ def _as_csv(rows: list[dict[str, Any]]) -> str:
 
 def _as_json(study: Study) -> str:
     everything = {**summary(study), "trials": [trial_record(trial) for trial in study.trials]}
-    return json.dumps(everything, indent=2) + "\n"
+    return json.dumps(finite(everything), indent=2, allow_nan=False) + "\n"
