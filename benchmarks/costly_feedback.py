@@ -186,6 +186,7 @@ def contenders_rules(rate: float) -> Contenders:
         "κ=0.95": (policy, online.Confident(0.95)),
         "κ=0.95, greedy when blind": (policy, online.Confident(0.95, greedy_when_blind=True)),
         "ExpectedLoss(0.05)": (policy, online.ExpectedLoss(0.05)),
+        "ExpectedLoss(0.04)": (policy, online.ExpectedLoss(0.04)),
         "ExpectedLoss(0.05), greedy when blind": (policy, online.ExpectedLoss(0.05, greedy_when_blind=True)),
     }
     for n in SPENT:
