@@ -157,7 +157,7 @@ def test_bad_options():
 
 
 def test_files_follow_the_log(tmp_path):
-    files = TrialFiles(tmp_path / "trial-0")
+    files = TrialFiles(str(tmp_path / "trial-0"))
     (files.work() / "w").write_text("one")
     files.keep(1)
     files.keep(2)  # nothing changed: the state is still that of step 1

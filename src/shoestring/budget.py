@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shoestring.errors import BudgetError
@@ -53,6 +53,7 @@ class Budget:
     evaluations: int | None
     seconds: float | None
     cost: float | None
+    limited: tuple[str, ...] = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class Budget:
             )
         for unit, amount in given.items():
             object.__setattr__(self, unit, None if amount is None else _amount(unit, amount))
+        object.__setattr__(self, "limited", tuple(unit for unit in UNITS if given[unit] is not None))
 
     def __repr__(self) -> str:
         parts = [f"{unit}={amount!r}" for unit, amount in self.limits().items()]
@@ -91,7 +93,7 @@ class Budget:
 
     def limits(self) -> dict[str, float]:
         """The units that are limited, with their limits."""
-        return {unit: getattr(self, unit) for unit in UNITS if getattr(self, unit) is not None}
+        return {unit: getattr(self, unit) for unit in self.limited}
 
 
 def as_budget(given: object) -> Budget:
@@ -191,8 +193,14 @@ class Ledger:
 
     def exhausted(self) -> str | None:
         """The first unit with nothing left to promise, if there is one."""
-        return next((unit for unit in UNITS if self.free(unit) <= _SLACK[unit]), None)
+        for unit in self.budget.limited:
+            if self.free(unit) <= _SLACK[unit]:
+                return unit
+        return None
 
     def broken(self) -> str | None:
         """The first unit in which spent and committed exceed the budget, if there is one."""
-        return next((unit for unit in UNITS if self.free(unit) < -_SLACK[unit]), None)
+        for unit in self.budget.limited:
+            if self.free(unit) < -_SLACK[unit]:
+                return unit
+        return None

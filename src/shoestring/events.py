@@ -61,7 +61,7 @@ class Reading:
 def checked_reading(given: object) -> Reading:
     """A usable reading from what an objective gave, or an error that says why it is not one."""
     if not isinstance(given, Reading):
-        return Reading(_number("the reading", given))
+        return Reading(given if type(given) is float and math.isfinite(given) else _number("the reading", given))
     reading, value = given, _number("the reading", given.value)
     low, high = (
         None if bound is None else _number(f"the reading's {name} bound", bound)

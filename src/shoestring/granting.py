@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from shoestring.axes import native
@@ -44,13 +43,15 @@ def _checked(decision: Decision, history: History, method: Method) -> Decision:
     """A decision that can be carried out; methods may be anyone's, so what they say is looked at first."""
     match decision:
         case Start(config=config) if config is not None:
-            plain = {name: native(value) for name, value in config.items()}
-            if not history.codec.fits(plain):
+            if any(hasattr(value, "item") for value in config.values()):
+                config = {name: native(value) for name, value in config.items()}
+                decision = replace(decision, config=config)
+            if not history.codec.fits(config):
                 try:
-                    history.codec.check(plain)
+                    history.codec.check(config)
                 except SpaceError as error:
                     raise MethodError(f"{method!r} proposed what is not in the space: {error}") from None
-            return replace(decision, config=plain)
+            return decision
         case Continue(trial=index) if 0 <= index < len(history.trials):
             return decision
         case Replicate(arm=index) if 0 <= index < len(history.arms):
@@ -82,7 +83,6 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
     else:
         arm = trial.arm if trial else decision.arm  # type: ignore[union-attr]
         replicate = trial.replicate if trial else len(history.arms[arm].trials)
-    cost = (until - start) * history.expected_cost(trial)
     return Granted(
         at=at,
         trial=index,
@@ -95,5 +95,5 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
         worker=worker,
         config=decision.config if isinstance(decision, Start) else None,
         notes=dict(decision.notes) or None,
-        reserved=cost if math.isfinite(history.ledger.free("cost")) else 0.0,
+        reserved=0.0 if history.ledger.budget.cost is None else (until - start) * history.expected_cost(trial),
     )

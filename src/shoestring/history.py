@@ -88,6 +88,9 @@ class History:
     log order and only grow, so that a cache can catch up from where it stood.
     """
 
+    opened: Opened
+    ledger: Ledger
+
     def __init__(self) -> None:
         self.position = 0
         self.now = 0.0
@@ -97,21 +100,13 @@ class History:
         self.closings: list[TrialRecord] = []
         self.running: dict[int, TrialRecord] = {}
         self.grants: list[Granted] = []
-        self._opened: Opened | None = None
-        self._ledger: Ledger | None = None
         self._caches: dict[Hashable, Any] = {}
 
-    @property
-    def opened(self) -> Opened:
-        if self._opened is None:
+    def __getattr__(self, name: str) -> Any:
+        """``opened`` and ``ledger`` are there from the first event on."""
+        if name in ("opened", "ledger"):
             raise CorruptLog("the log is empty: its first event must open the study")
-        return self._opened
-
-    @property
-    def ledger(self) -> Ledger:
-        if self._ledger is None:
-            raise CorruptLog("the log is empty: its first event must open the study")
-        return self._ledger
+        raise AttributeError(f"a history has no {name!r}")
 
     @property
     def seed(self) -> int:
@@ -168,11 +163,14 @@ class History:
 
     def affordable_steps(self, trial: TrialRecord | None) -> float:
         """How many steps a new grant can have at most; none once any unit is exhausted."""
-        if self.ledger.exhausted():
+        ledger = self.ledger
+        if ledger.exhausted():
             return 0
+        if ledger.budget.cost is None:
+            return ledger.free("steps")
         per_step = self.expected_cost(trial)
-        by_cost = self.ledger.free("cost") / per_step if per_step > 0 else math.inf
-        return min(self.ledger.free("steps"), by_cost)
+        by_cost = ledger.free("cost") / per_step if per_step > 0 else math.inf
+        return min(ledger.free("steps"), by_cost)
 
     def expected_cost(self, trial: TrialRecord | None) -> float:
         """Mean cost of a step: the trial's own so far, else that of all steps."""
@@ -197,7 +195,7 @@ class History:
             raise CorruptLog(f"event {self.position} ({event.kind}) cannot follow: {wrong}")
 
     def _objection(self, event: Event) -> str | None:
-        if (self._opened is None) != isinstance(event, Opened):
+        if (self.position == 0) != isinstance(event, Opened):
             return "a study is opened once, by its first event"
         if event.at < self.now:
             return f"it is stamped {event.at}, before the event in front of it at {self.now}"
@@ -234,7 +232,7 @@ class History:
             return f"step {event.step} of trial {event.trial} is outside of its grant {trial.step + 1} to {trial.until}"
         if not math.isfinite(event.value):
             return f"the value {event.value} is not finite"
-        if (event.cost or 0.0) > self.affordable_cost(trial, event.step) + 1e-9:
+        if event.cost and event.cost > self.affordable_cost(trial, event.step) + 1e-9:
             return f"a cost of {event.cost:g} is more than is left"
         return self._objection_to_time(event.at, 0.0)
 
@@ -257,10 +255,10 @@ class History:
         return self._objection_to_time(event.at, 0.0)
 
     def _objection_to_time(self, at: float, idle: float) -> str | None:
-        if self._ledger is None or self._ledger.budget.seconds is None or not self.running:
+        if not self.running or self.ledger.budget.seconds is None:
             return None
-        if at - self.now - idle > self._ledger.free("seconds") + 1e-6:
-            return f"it comes {at - self.now - idle:g} s later and {self._ledger.free('seconds'):g} s are left"
+        if at - self.now - idle > self.ledger.free("seconds") + 1e-6:
+            return f"it comes {at - self.now - idle:g} s later and {self.ledger.free('seconds'):g} s are left"
         return None
 
     def absorb(self, event: Event) -> None:
@@ -279,7 +277,7 @@ class History:
             case Adopted():
                 self._adopt(event)
             case Opened():
-                self._opened, self._ledger = event, Ledger(Budget(**event.budget))  # type: ignore[arg-type]
+                self.opened, self.ledger = event, Ledger(Budget(**event.budget))  # type: ignore[arg-type]
             case Budgeted():
                 self.ledger.budget = Budget(**event.budget)  # type: ignore[arg-type]
 

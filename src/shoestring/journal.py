@@ -61,7 +61,8 @@ class Journal:
 
     def _stamp(self) -> float:
         """The time of the next event: never before the last one, never after the deadline."""
-        return min(max(self.clock(), self.history.now), self.deadline() or float("inf"))
+        at, deadline = max(self.clock(), self.history.now), self.deadline()
+        return at if deadline is None else min(at, deadline)
 
     def deadline(self) -> float | None:
         """When the budget's seconds end if something keeps running; None without such a limit."""
@@ -117,11 +118,10 @@ class Journal:
                 reading = checked_reading(given)
             except ReadingError as error:
                 return self._closed(trial, "failed", str(error), used, _cost_of(given))
-            if reading.cost is None and set(self.history.ledger.budget.limits()) == {"cost"}:
+            if reading.cost is None and self.history.ledger.budget.limited == ("cost",):
                 message = "the budget is a cost and the reading has none: give Reading(value, cost=...)"
                 return self._closed(trial, "failed", message, used)
-            afforded = self.history.affordable_cost(trial, step)
-            if reading.cost and reading.cost > afforded + 1e-9:
+            if reading.cost and reading.cost > (afforded := self.history.affordable_cost(trial, step)) + 1e-9:
                 message = (
                     f"its reading {reading.value:g} cost {reading.cost:g} with {afforded:g} left, and does not count"
                 )

@@ -6,16 +6,32 @@ whether the process has just started or has run for a week.
 
 from __future__ import annotations
 
+from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-def _digest(seed: int, position: int, purpose: str) -> int:
-    text = f"{seed}/{position}/{purpose}".encode()
-    return int.from_bytes(blake2b(text, digest_size=16).digest(), "little")
+def _digest(seed: int, position: int, purpose: str) -> bytes:
+    return blake2b(f"{seed}/{position}/{purpose}".encode(), digest_size=16).digest()
+
+
+@cache
+def _key_type() -> Any:
+    """A seed sequence that is nothing but the generator's key: given a key, Philox still gathers entropy first."""
+    import numpy as np
+    from numpy.random.bit_generator import ISeedSequence
+
+    class Key(ISeedSequence):
+        def __init__(self, key: bytes) -> None:
+            self.key = key
+
+        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
+            return np.frombuffer(self.key, dtype=dtype)[:n_words]
+
+    return Key
 
 
 def generator(seed: int, position: int, purpose: str) -> np.random.Generator:
@@ -29,7 +45,7 @@ def generator(seed: int, position: int, purpose: str) -> np.random.Generator:
     """
     import numpy as np
 
-    return np.random.Generator(np.random.Philox(key=_digest(seed, position, purpose)))
+    return np.random.Generator(np.random.Philox(_key_type()(_digest(seed, position, purpose))))
 
 
 def integer(seed: int, position: int, purpose: str) -> int:
@@ -39,4 +55,4 @@ def integer(seed: int, position: int, purpose: str) -> int:
     >>> integer(0, 3, "trial") == integer(0, 3, "trial")
     True
     """
-    return _digest(seed, position, purpose) % 2**31
+    return int.from_bytes(_digest(seed, position, purpose), "little") % 2**31

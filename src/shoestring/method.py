@@ -8,7 +8,7 @@ All are pure functions of the history and of the generator they are handed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -136,17 +136,17 @@ class _Taken:
     """The configurations that a study has tried, kept up to date as arms are added."""
 
     def __init__(self) -> None:
-        self.keys: set[tuple[Any, ...]] = set()
+        self.keys: set[Hashable] = set()
         self._seen = 0
 
-    def update(self, history: History) -> set[tuple[Any, ...]]:
+    def update(self, history: History) -> set[Hashable]:
         for arm in history.arms[self._seen :]:
             self.keys.add(Codec.key(arm.config))
         self._seen = len(history.arms)
         return self.keys
 
 
-def taken(history: History) -> set[tuple[Any, ...]]:
+def taken(history: History) -> set[Hashable]:
     """The keys of all configurations that were tried or are running, failed ones included."""
     return history.cached("taken", _Taken).update(history)
 
@@ -195,7 +195,7 @@ class _Rows:
 
         codec = history.codec
         self.free = np.ones(len(codec.rows or ()), dtype=bool)
-        self._where: dict[tuple[Any, ...], list[int]] = {}
+        self._where: dict[Hashable, list[int]] = {}
         for i, row in enumerate(codec.rows or ()):
             self._where.setdefault(Codec.key(row), []).append(i)
         self._seen = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -184,6 +184,8 @@ class Codec:
         self.axes = [axis_of(h) for h in hyperparameters if not isinstance(h, Constant)]
         self.names = [axis.name for axis in self.axes]
         self._order = [h.name for h in hyperparameters]
+        self._names = set(self._order)
+        self._priors = [(i, axis.prior) for i, axis in enumerate(self.axes) if axis.prior is not None]
         self._index = {name: i for i, name in enumerate(self.names)}
         self._conditions = {name: list(space.parent_conditions_of[name]) for name in self._order}
         self._conditional = any(self._conditions.values())
@@ -236,11 +238,14 @@ class Codec:
     def fits(self, config: Config) -> bool:
         """Whether this is surely a configuration of the space, by a quick look; ``check`` says what is wrong."""
         try:
-            inside = all(0 <= axis.encode(config[axis.name]) <= 1 for axis in self.axes if axis.name in config)
+            for axis in self.axes:
+                if axis.name in config and not 0 <= axis.encode(config[axis.name]) <= 1:
+                    return False
         except (TypeError, ValueError):
             return False
-        active = [name for name in self._order if not self._conditional or self._active(name, config)]
-        return inside and len(active) == len(config) and all(name in config for name in active)
+        if not self._conditional:
+            return config.keys() == self._names
+        return config.keys() == {name for name in self._order if self._active(name, config)}
 
     def check(self, config: Mapping[str, Any]) -> None:
         """Raise an error that names the parameter if this is no configuration of the space."""
@@ -261,9 +266,8 @@ class Codec:
     def sample_point(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """A random point by the parameters' own priors (uniform unless the space says otherwise)."""
         point = rng.random(len(self.axes))
-        for i, axis in enumerate(self.axes):
-            if axis.prior is not None:
-                point[i] = axis.prior(rng)
+        for i, prior in self._priors:
+            point[i] = prior(rng)
         return point
 
     def sample(self, rng: np.random.Generator) -> Config:
@@ -275,9 +279,12 @@ class Codec:
         raise SpaceError("10,000 random configurations were all forbidden: the space's clauses leave almost nothing")
 
     @staticmethod
-    def key(config: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What makes two configurations the same."""
-        return tuple((name, _frozen(config[name])) for name in sorted(config))
+    def key(config: Mapping[str, Any]) -> Hashable:
+        """What makes two configurations the same, whatever the order of their parameters."""
+        try:
+            return frozenset(config.items())
+        except TypeError:  # a choice that is a list cannot be hashed
+            return frozenset((name, _frozen(value)) for name, value in config.items())
 
     @cached_property
     def rows(self) -> list[Config] | None:
@@ -312,7 +319,7 @@ class Codec:
             raise SpaceError(
                 f"the grid has more than {_LARGEST_GRID:,} points: give a lower resolution, or use another sampler"
             )
-        seen: set[tuple[Any, ...]] = set()
+        seen: set[Hashable] = set()
         for point in product(*sides):
             config = self.decode(np.array(point))
             key = self.key(config)

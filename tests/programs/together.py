@@ -1,7 +1,7 @@
 """One of several processes that use one SQLite study: append to it, or tune it.
 
-    python tests/programs/together.py append STORAGE COUNT
-    python tests/programs/together.py tune STORAGE
+python tests/programs/together.py append STORAGE COUNT
+python tests/programs/together.py tune STORAGE
 """
 
 import sys

@@ -70,7 +70,7 @@ class Session(Protocol):
         ...
 
     def cancel(self, trial: int) -> None:
-        """End a running trial at once."""
+        """End a trial for good, at once if it is running; copies of its files are not needed any more."""
         ...
 
     def close(self) -> None: ...
@@ -142,7 +142,7 @@ class Stepper:
 
     def __init__(self, objective: Any, job: Job, files: TrialFiles) -> None:
         self._objective = objective
-        self._files = files
+        self.files = files
         self.step = job.start
         self._iterator: Iterator[Any] | None = None
         self._returned = False
@@ -161,7 +161,7 @@ class Stepper:
             self.step = step
             if step > self.job.known:
                 try:
-                    self._files.keep(step)
+                    self.files.keep(step)
                 except OSError as error:
                     return Report(self.job.trial, step, "failed", message=f"its files cannot be kept: {told(error)}")
                 return Report(self.job.trial, step, "reading", outcome)
@@ -179,7 +179,7 @@ class Stepper:
 
     def _begin(self) -> Any:
         try:
-            return self._objective(Trial(self.job, self._files))
+            return self._objective(Trial(self.job, self.files))
         except StopIteration as error:
             raise RuntimeError("the objective raised StopIteration") from error
 

@@ -12,25 +12,35 @@ from __future__ import annotations
 
 import shutil
 import stat
+from functools import cached_property
+from os.path import isdir
 from pathlib import Path
 
 _PREFIX = "step-"
 
 
 class TrialFiles:
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    """Most trials of most studies have no files, so looking for them must cost next to nothing."""
+
+    def __init__(self, root: str) -> None:
+        self._place = root
+        self.used = False  # as far as is known here; another process may have begun them
         self._print: object = None
         self._kept: int | None = None
+
+    @cached_property
+    def _root(self) -> Path:
+        return Path(self._place)
 
     def work(self) -> Path:
         path = self._root / "work"
         path.mkdir(parents=True, exist_ok=True)
+        self.used = True
         return path
 
     def keep(self, step: int) -> None:
         """Copy what changed, as the state after this step; the step before is in the log by now."""
-        if not self._root.exists():
+        if not self.used:
             return
         fingerprint = _fingerprint(self._root / "work")
         if fingerprint == self._print or not fingerprint:
@@ -52,11 +62,12 @@ class TrialFiles:
 
     def restore(self, step: int) -> None:
         """Make ``work`` what it was after this step; empty for step 0."""
-        if not self._root.exists():
+        if not isdir(self._place):
             return
         if step:
             shutil.rmtree(self._root / "work", ignore_errors=True)
             _copy(self._root / f"{_PREFIX}{step}", self._root / "work")
+            self.used = True
         else:
             shutil.rmtree(self._root)  # it may be left over from another study of the same name
         self._print, self._kept = _fingerprint(self._root / "work"), step or None
@@ -67,12 +78,14 @@ class TrialFiles:
             shutil.rmtree(self._root / f"{_PREFIX}{step}", ignore_errors=True)
 
     def _copies(self) -> list[int]:
+        if not isdir(self._place):
+            return []
         names = (path.name.removeprefix(_PREFIX) for path in self._root.glob(f"{_PREFIX}*"))
         return [int(name) for name in names if name.isdigit()]
 
 
-def files_of(directory: Path, trial: int) -> TrialFiles:
-    return TrialFiles(directory / f"trial-{trial}")
+def files_of(directory: Path | str, trial: int) -> TrialFiles:
+    return TrialFiles(f"{directory}/trial-{trial}")
 
 
 def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:

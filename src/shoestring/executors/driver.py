@@ -9,13 +9,11 @@ from __future__ import annotations
 import logging
 import math
 import time
-from pathlib import Path
 from typing import Any
 
 from shoestring.errors import EverythingFailed
 from shoestring.events import Granted
 from shoestring.executors.base import Executor, Job, Report, Session, check_objective
-from shoestring.executors.checkpoints import files_of
 from shoestring.executors.inline import Inline
 from shoestring.history import TrialRecord
 from shoestring.journal import Journal
@@ -39,12 +37,11 @@ def drive(
     check_objective(objective, journal.history.max_resource)
     if isinstance(journal.peek(), Done):
         return  # nothing to do: no reason to start workers
-    directory = journal.files()
-    session = (executor or default_executor(workers)).open(objective, directory)
+    session = (executor or default_executor(workers)).open(objective, journal.files())
     clock, journal.clock = journal.clock, session.now
     try:
         with watch(journal, progress, note):
-            _Drive(journal, session, directory).run()
+            _Drive(journal, session).run()
     finally:
         session.close()
         journal.clock = clock
@@ -60,10 +57,9 @@ def default_executor(workers: int) -> Executor:
 
 
 class _Drive:
-    def __init__(self, journal: Journal, session: Session, directory: Path) -> None:
+    def __init__(self, journal: Journal, session: Session) -> None:
         self.journal = journal
         self.session = session
-        self.directory = directory
         self.mine: set[int] = set()
         self.failures = 0
         self.waited = False
@@ -90,7 +86,8 @@ class _Drive:
         """Give work to every free slot; whether the study has nothing more to grant."""
         journal = self.journal
         while len(self.mine) < self.session.slots:
-            if not self.session.renews and self.take_over():
+            others = len(journal.history.running) > len(self.mine)
+            if others and not self.session.renews and self.take_over():
                 continue
             answer = journal.grant()
             if not isinstance(answer, Granted):
@@ -151,7 +148,6 @@ class _Drive:
             self.mine.discard(report.trial)
         if trial.state not in ("running", "paused"):
             self.session.cancel(report.trial)
-            files_of(self.directory, report.trial).settle()
         self.give_up_if_hopeless(trial)
 
     def give_up_if_hopeless(self, trial: TrialRecord) -> None:
@@ -169,5 +165,4 @@ class _Drive:
         for index in sorted(self.mine):
             self.session.cancel(index)
             self.journal.close(index, "stopped", "the budget's time ended", steps=1)
-            files_of(self.directory, index).settle()
         self.mine.clear()

@@ -44,8 +44,9 @@ class InlineSession:
 
     def __init__(self, objective: Any, directory: Path, alive: int) -> None:
         self._objective = objective
-        self._directory = directory
+        self._directory = str(directory)
         self._limit = alive
+        self._leftovers = directory.exists()  # of an earlier run; else a new trial has no files to clear away
         self._alive: dict[int, Stepper] = {}
         self._current: Stepper | None = None
         self._interrupted = False
@@ -76,7 +77,8 @@ class InlineSession:
         stepper = self._alive.pop(job.trial, None)
         if stepper is None or stepper.step != job.start:
             files = files_of(self._directory, job.trial)
-            files.restore(job.start)
+            if job.known or self._leftovers:
+                files.restore(job.start)
             stepper = Stepper(self._objective, job, files)
         stepper.job = job
         self._current = self._alive[job.trial] = stepper
@@ -88,16 +90,17 @@ class InlineSession:
         if current is None:
             return []
         try:
-            with _ended_after(None if until is None else until - now()):
+            if until is None:
                 report = current.advance()
+            else:
+                with _ended_after(until - now()):
+                    report = current.advance()
         except _TimeIsUp:
-            self.cancel(current.job.trial)
+            self._current = None  # the step is broken off; the driver ends the trial
             return []
         if self._interrupted:
             raise KeyboardInterrupt
-        if report.how != "reading":
-            self.cancel(report.trial)
-        elif report.step >= current.job.until:
+        if report.how != "reading" or report.step >= current.job.until:
             self._current = None
         return [report]
 
@@ -105,12 +108,15 @@ class InlineSession:
         stepper = self._alive.pop(trial, None)
         if stepper is not None:
             stepper.stop()
+            if stepper.files.used:
+                stepper.files.settle()
         if self._current is stepper:
             self._current = None
 
     def close(self) -> None:
-        for trial in list(self._alive):
-            self.cancel(trial)
+        for stepper in self._alive.values():
+            stepper.stop()
+        self._alive.clear()
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
             self._before = None
@@ -121,9 +127,9 @@ def _in_main_thread() -> bool:
 
 
 @contextmanager
-def _ended_after(seconds: float | None) -> Iterator[None]:
+def _ended_after(seconds: float) -> Iterator[None]:
     """Interrupt the block when the time is up, where the system can do that (Unix, main thread)."""
-    if seconds is None or not hasattr(signal, "setitimer") or not _in_main_thread():
+    if not hasattr(signal, "setitimer") or not _in_main_thread():
         yield
         return
 

@@ -248,6 +248,7 @@ class ProcessesSession:
                 self._release(worker)
                 del worker.alive[trial]
                 self._send(worker, "forget", trial)
+        files_of(self._setup.directory, trial).settle()
 
     def close(self) -> None:
         for worker in self._workers:

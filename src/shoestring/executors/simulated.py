@@ -112,6 +112,7 @@ class SimulatedSession:
         stepper = self._steppers.pop(trial, None)
         if stepper is not None:
             stepper.stop()
+            stepper.files.settle()
 
     def close(self) -> None:
         self._steppers.clear()

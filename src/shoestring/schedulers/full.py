@@ -15,7 +15,7 @@ class Full:
 
     def next(self, history: History, may_start: bool = True) -> Decision:
         full = history.max_resource or 1
-        unfinished = cut_short(history, [full])
+        unfinished = cut_short(history, [full]) if full > 1 else None
         if unfinished is not None:
             return unfinished
         if may_start:
