@@ -11,9 +11,8 @@ import inspect
 import logging
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from shoestring.errors import ObjectiveError
 from shoestring.executors.checkpoints import TrialFiles
@@ -21,8 +20,7 @@ from shoestring.executors.checkpoints import TrialFiles
 _logger = logging.getLogger("shoestring")
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A grant as an executor sees it. ``known`` is the last step whose reading is in the log."""
 
     trial: int
@@ -37,8 +35,7 @@ class Job:
     order: int = 0
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What came of a job: a reading at a step, or its end.
 
     ``how`` is "reading", or how the trial ended: "finished", "failed" or "lost".

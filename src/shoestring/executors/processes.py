@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +213,7 @@ class ProcessesSession:
         else:
             del worker.alive[report.trial]
         over = report.how != "reading" or report.step >= worker.job.until
-        worker.job = None if over else replace(worker.job, known=report.step)
+        worker.job = None if over else worker.job._replace(known=report.step)
         result: Report = report
         return [result]
 

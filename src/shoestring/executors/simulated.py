@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,7 @@ class SimulatedSession:
         stepper = self._steppers.get(job.trial)
         if stepper is None:
             # A trial taken up from the log runs its known steps again, which costs no virtual time.
-            stepper = Stepper(self._objective, replace(job, start=0), files_of(self._directory, job.trial))
+            stepper = Stepper(self._objective, job._replace(start=0), files_of(self._directory, job.trial))
             self._steppers[job.trial] = stepper
         else:
             stepper.job = job

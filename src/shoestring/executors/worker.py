@@ -12,7 +12,7 @@ import queue
 import signal
 import sys
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,6 @@ def _checked(report: Report) -> Report:
     if report.how != "reading":
         return report
     try:
-        return replace(report, reading=checked_reading(report.reading))
+        return report._replace(reading=checked_reading(report.reading))
     except ReadingError as error:
-        return replace(report, how="failed", reading=None, message=str(error))
+        return report._replace(how="failed", reading=None, message=str(error))
