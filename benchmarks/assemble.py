@@ -1,6 +1,6 @@
 """Put the parts under ``benchmarks/results`` together as ``benchmarks/RESULTS.md``.
 
-    python benchmarks/assemble.py
+python benchmarks/assemble.py
 """
 
 from pathlib import Path
@@ -14,12 +14,18 @@ beside ours, with a line on each difference. `--quick` runs the same code in abo
 """
 
 
+def as_section(page: str) -> str:
+    """A page of its own as a section: its title on the second level, its paths seen from one folder up."""
+    lines = (
+        page.strip().replace("](../../", "](<root>/").replace("](../", "](").replace("](<root>/", "](../").splitlines()
+    )
+    title = len(lines[0]) - len(lines[0].lstrip("#"))
+    return "\n".join(f"{'#' * (2 - title)}{line}" if line.startswith("#") and title < 2 else line for line in lines)
+
+
 def main() -> None:
-    parts = [part.read_text().strip() for part in sorted((HERE / "results").glob("*.md"))]
-    # A part is a page of its own with paths relative to its folder; here it is a section one level up.
-    sections = [part.replace("](../", "](").replace("](../../", "](../") for part in parts]
-    indented = ["\n".join(f"#{line}" if line.startswith("#") else line for line in part.splitlines()) for part in sections]
-    (HERE / "RESULTS.md").write_text("\n\n".join([HEAD.strip(), *indented]) + "\n")
+    sections = [as_section(part.read_text()) for part in sorted((HERE / "results").glob("*.md"))]
+    (HERE / "RESULTS.md").write_text("\n\n".join([HEAD.strip(), *sections]) + "\n")
 
 
 if __name__ == "__main__":
