@@ -306,8 +306,17 @@ def test_looking_loads_nothing_heavy(studied):
     assert not {"ConfigSpace", "sklearn", "scipy", "rich"} & set(done.stdout.split())
 
 
+# A process begun in the background of a shell ignores Ctrl-C; a person's does not.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from shoestring.cli import main
+main()
+"""
+
+
 def command(*arguments: str) -> subprocess.Popen[str]:
-    program = [sys.executable, "-c", "from shoestring.cli import main; main()", *arguments]
+    program = [sys.executable, "-c", PROGRAM, *arguments]
     return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -171,6 +171,15 @@ def test_files_follow_the_log(tmp_path):
     assert not list(files.work().iterdir())
 
 
+@pytest.fixture
+def _listening():
+    """Where the tests run in the background of a shell Ctrl-C is ignored; a person's process hears it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_listening")
 def test_ctrl_c_that_a_library_swallows_still_ends_the_run_and_gives_no_reading():
     def train(trial):
         for _ in range(9):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType
@@ -18,6 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from shoestring.executors.workers import ticks
 from shoestring.history import History, TrialRecord
 from shoestring.journal import Journal
 from shoestring.wording import amount, duration, method_name, number, settings, states
@@ -72,20 +72,20 @@ class Screen:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._began = time.monotonic()
+        self._began = ticks()
         self._spent = journal.history.ledger.spent()
         self._method = method_name(journal.history.opened.method)
         self._frame: RenderableType = Text("")
         self._due = 0.0
 
     def __rich__(self) -> RenderableType:
-        began = time.monotonic()
+        began = ticks()
         if began >= self._due:
             try:
                 self._frame = self._draw(self._journal.history)
             except Exception as error:
                 logger.debug("a frame could not be made: %s", error)
-            now = time.monotonic()
+            now = ticks()
             self._due = now + (now - began) / _SHARE
         return self._frame
 
@@ -103,7 +103,7 @@ class Screen:
         return grid
 
     def _headline(self, history: History) -> Text:
-        elapsed = time.monotonic() - self._began
+        elapsed = ticks() - self._began
         line = Text.assemble((self._journal.name, "bold"), f"  {self._method}  {duration(int(elapsed))}")
         left = self._time_left(history, elapsed)
         return line.append(f", about {duration(max(round(left), 1))} left" if left else "")

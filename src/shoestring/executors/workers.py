@@ -20,6 +20,11 @@ def now() -> float:
     return time.time()
 
 
+def ticks() -> float:
+    """Seconds of a clock that never goes back, for how long something takes."""
+    return time.monotonic()
+
+
 def new_worker() -> str:
     """A name for a new user of a study in this process."""
     return f"{socket.gethostname()}/{os.getpid()}/{_birth(os.getpid())}/{next(_numbers)}"
