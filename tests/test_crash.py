@@ -80,8 +80,10 @@ def test_without_checkpoints_a_trial_starts_over_and_pays(tmp_path):
     for event in events:
         if isinstance(event, Reported):
             steps[event.trial] = event.step
-        elif isinstance(event, Adopted):
-            assert event.start == 0
+        elif isinstance(event, Adopted) and event.start == 0:
             again += steps.get(event.trial, 0)
+        elif isinstance(event, Adopted):  # near the end the budget may be too small to run it again
+            assert event.start == steps[event.trial]
+            assert study.trials[event.trial].state == "lost"
     assert again > 0
     assert study.spent["steps"] == len(readings(events)) + again == 400
