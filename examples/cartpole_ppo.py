@@ -39,6 +39,7 @@ LIMIT = 200
 IN_A_ROW, MOST_EPISODES, AGENTS = 5, 1000, 9
 ADAM_STEPS, MINIBATCH = 10, 128
 PAPER = {"random": 102.55, "bohb": 80.33, "boss": 72.77}  # Table 5
+METHODS = {"random": "random", "bohb": "bohb", "boss": ss.methods.BOSS(rule="mss")}
 
 space = ss.space(
     units_1=ss.log(8, 128),
@@ -250,8 +251,9 @@ def winner(study: ss.Study) -> tuple[float, Any]:
 
 def search(method: str, budget: int, seed: int) -> Found:
     study = ss.tune(
-        train, space, budget=ss.Budget(steps=budget), max_resource=AGENTS, method=method, seed=seed, progress=False
-    )
+        train, space, budget=ss.Budget(steps=budget), max_resource=AGENTS, method=METHODS[method], seed=seed,
+        progress=False,
+    )  # fmt: skip
     seen, trial = winner(study)
     # The lowest of many noisy means flatters, the more so the more were tried; new agents do not.
     again = np.mean([episodes_to_converge(trial.config, (852020, seed, k)) for k in range(3 * AGENTS)])
