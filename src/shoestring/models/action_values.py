@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from shoestring.models.freeze_thaw import Belief
+from shoestring.models.freeze_thaw import Mixture
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -62,7 +62,7 @@ class Outlook:
     grid; ``best`` holds the lowest expected reading up to each time (K, T); ``reached`` is n_k.
     """
 
-    belief: Belief
+    belief: Mixture
     steps: Codes
     reached: Codes
     left: float
@@ -83,13 +83,13 @@ class Outlook:
         return np.where((place > self.reached) & np.isfinite(self.loss), found, np.inf)
 
 
-def outlook(belief: Belief, means: Array, steps: Codes, left: float, open_arms: NDArray[np.bool_]) -> Outlook:
+def outlook(belief: Mixture, means: Array, steps: Codes, left: float, open_arms: NDArray[np.bool_]) -> Outlook:
     """What each arm promises. ``steps`` are those of the grid's times; only ``open_arms`` are promised anything.
 
     An arm that cannot be brought to its next time counts as if it could where no other can either, so
     that the last steps are spent.
     """
-    reached = belief.counts - belief.clock.first
+    reached = belief.counts
     last = _within(steps, left)[reached]
     open_arms = open_arms & (reached < len(steps))
     if not (open_arms & (last > reached)).any():

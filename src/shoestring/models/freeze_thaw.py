@@ -36,7 +36,7 @@ is not shared with its neighbours. K_x is never inverted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,6 +257,36 @@ def _with_start(parameters: Parameters, values: Array) -> Array:
     return np.concatenate([np.full((len(values), 1), parameters.start), values], axis=1)
 
 
-def moved(parameters: Parameters, changes: dict[str, float]) -> Parameters:
-    """The parameters with some of them changed."""
-    return replace(parameters, **changes)  # type: ignore[arg-type]
+
+class Mixture:
+    """Several beliefs of the same readings, one for each likely set of parameters, as one by its moments."""
+
+    def __init__(self, beliefs: list[Belief]) -> None:
+        self.beliefs = beliefs
+        self.first = beliefs[0].clock.first
+        self._apart: Array | None = None
+
+    @property
+    def counts(self) -> Codes:
+        """Readings of each arm, without the start. Shape (K,)."""
+        return self.beliefs[0].counts - self.first
+
+    def copy(self) -> Mixture:
+        return Mixture([belief.copy() for belief in self.beliefs])
+
+    def observe(self, arm: int) -> None:
+        for belief in self.beliefs:
+            belief.observe(arm)
+
+    def means(self, values: Array) -> Array:
+        """The mean over the beliefs, shape (K, times); how far they are apart is kept for the variances."""
+        found = [belief.means(values) for belief in self.beliefs]
+        if len(found) == 1:
+            return found[0]
+        self._apart = np.var(found, axis=0)
+        return np.asarray(np.mean(found, axis=0))
+
+    def variances(self, arms: Codes, places: Codes, ahead: Codes | int = 0) -> Array:
+        """The mean variance, and how far the means are apart."""
+        within = sum(belief.variances(arms, places, ahead) for belief in self.beliefs) / len(self.beliefs)
+        return np.asarray(within if self._apart is None else within + self._apart[arms, places - 1])
