@@ -45,12 +45,17 @@ METHODS: dict[str, Method] = {
 }
 
 
-def tasks() -> list[Path]:
+def recorded(families: Sequence[str]) -> list[Path]:
+    """The tables of these families of recorded curves, in order."""
     data = Path(os.environ.get("SHOESTRING_DATA", ROOT.parent / "shared" / "data"))
-    found = [path for name in FAMILIES for path in sorted((data / name).glob("*.npz")) if path.stem != "_configs"]
+    found = [path for name in families for path in sorted((data / name).glob("*.npz")) if path.stem != "_configs"]
     if not found:
         raise SystemExit(f"there are no recorded curves in {data}; set SHOESTRING_DATA to where they are")
     return found
+
+
+def tasks() -> list[Path]:
+    return recorded(FAMILIES)
 
 
 def played(table: CurveTable, method: Method, trainings: int, seed: int) -> list[Event]:

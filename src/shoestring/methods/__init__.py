@@ -1,6 +1,7 @@
 """Methods that decide what to try and how long at once, methods by name, and as plain values for a log."""
 
 from shoestring.methods.boss import BOHB, BOSS, ParallelBOSS
+from shoestring.methods.forecast import Forecast
 from shoestring.methods.registry import auto, described, named, names, rebuilt
 
-__all__ = ["BOHB", "BOSS", "ParallelBOSS", "auto", "described", "named", "names", "rebuilt"]
+__all__ = ["BOHB", "BOSS", "Forecast", "ParallelBOSS", "auto", "described", "named", "names", "rebuilt"]

@@ -48,10 +48,6 @@ def trial_of(arm: Arm) -> TrialRecord:
     return arm.trials[0]
 
 
-def can_go_on(arm: Arm) -> bool:
-    return trial_of(arm).state == "paused"
-
-
 class Pool:
     """Configurations that may be begun, as points of the unit cube; the same whenever it is made again.
 

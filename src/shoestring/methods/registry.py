@@ -15,7 +15,7 @@ from shoestring import samplers, schedulers
 from shoestring.budget import Budget
 from shoestring.errors import MethodError
 from shoestring.method import Composed, Method, compose
-from shoestring.methods import boss
+from shoestring.methods import boss, forecast
 
 _NAMED: dict[str, Callable[[], Method]] = {
     "random": lambda: compose(samplers.Random(), schedulers.Full()),
@@ -32,12 +32,13 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "amss": lambda: compose(samplers.Random(), schedulers.AsyncSubSampling()),
     "boss": boss.BOSS,
     "pboss": boss.ParallelBOSS,
+    "forecast": forecast.Forecast,
 }
 
 _CLASSES: dict[str, type] = {
     **{name: getattr(samplers, name) for name in samplers.__all__},
     **{name: getattr(schedulers, name) for name in schedulers.__all__},
-    **{kind.__name__: kind for kind in (Composed, boss.BOHB, boss.BOSS, boss.ParallelBOSS)},
+    **{kind.__name__: kind for kind in (Composed, boss.BOHB, boss.BOSS, boss.ParallelBOSS, forecast.Forecast)},
 }
 
 
