@@ -4,7 +4,7 @@ Time is in units: a full training has T steps, a unit is so many of them, and a 
 one unit. Every arm has read the beginning of one grid, as the belief asks.
 
 All of it is a function of the history. The pool doubles when half of it was begun; parameters are learned
-when 8, 16, 32, … readings are in, from exactly those; after each such turn the belief is made anew from the
+when 8, 32, 128, … readings are in, from exactly those; after each such turn the belief is made anew from the
 readings that were learned from, and led on by the later ones in log order. So a view that was kept
 up to date and one made from scratch go through the same arithmetic.
 """
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 # A full training has at most so many units, unless a unit is given.
 _UNITS = 27
-# Readings at which parameters are learned: from the first to the last, doubling.
-_FIRST_FIT, _LAST_FIT = 8, 1024
+# Readings at which parameters are learned: from the first to the last, by a factor.
+_FIRST_FIT, _LAST_FIT, _FACTOR = 8, 2048, 4
 # Sets of parameters that are kept of a slice sampler's.
 _SAMPLES = 5
 
@@ -204,7 +204,7 @@ class View:
         """How many readings the parameters were learned from, at the latest turn."""
         if self.options.learn is None or readings < _FIRST_FIT:
             return 0
-        return min(_FIRST_FIT * 2 ** int(math.log2(readings / _FIRST_FIT) + 1e-12), _LAST_FIT)
+        return min(_FIRST_FIT * _FACTOR ** int(math.log(readings / _FIRST_FIT, _FACTOR) + 1e-12), _LAST_FIT)
 
     def _take(self, history: History, readings: list[tuple[int, float]]) -> list[int]:
         """Put readings where they belong; their columns."""

@@ -75,11 +75,16 @@ class Parameters:
         if not 0 <= self.own < math.inf:
             raise MethodError(f"own is {self.own!r}; it is a variance, 0 or more")
 
-    def asymptotes(self, points: Array, choices: tuple[bool, ...] = ()) -> Array:
-        """K_x of some arms, shape (K, K)."""
-        K_x = Kernel(self.form, self.lengthscale, self.spread, choices)(points, points)
+    def asymptotes(self, distances: Array) -> Array:
+        """K_x of arms that are so far apart in the unit cube, shape (K, K)."""
+        K_x = Kernel(self.form, variance=self.spread).at(distances / self.lengthscale)
         K_x[np.diag_indices_from(K_x)] += self.own
         return K_x
+
+
+def distances(points: Array, others: Array, choices: tuple[bool, ...] = ()) -> Array:
+    """How far arms are apart in the unit cube, shape (n, m)."""
+    return Kernel(lengthscale=1.0, choices=choices).distance(points, others)
 
 
 class Clock:
@@ -123,7 +128,7 @@ class Belief:
     >>> belief.observe(0)
     >>> readings = np.array([[8.0, 0, 0, 0], [0, 0, 0, 0]])     # what is not read yet does not count
     >>> belief.means(readings)[0].round(2)
-    array([8.  , 6.79, 5.93, 5.29])
+    array([8.  , 6.6 , 5.58, 4.81])
     """
 
     def __init__(
@@ -138,7 +143,7 @@ class Belief:
         self.parameters = parameters
         self.clock = clock or Clock(parameters, times)
         self.counts = np.full(len(points), self.clock.first, dtype=np.int64)
-        C = parameters.asymptotes(points, choices)
+        C = parameters.asymptotes(distances(points, points, choices))
         if counts is not None:
             seen = np.flatnonzero(counts)
             self.counts += counts
@@ -204,10 +209,9 @@ class Belief:
         p, precision = self.parameters, self.clock.precision[self.counts]
         z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
         seen = np.flatnonzero(precision)
-        kernel = Kernel(p.form, p.lengthscale, p.spread, choices)
-        K_x = p.asymptotes(points[seen], choices)
+        K_x = p.asymptotes(distances(points[seen], points[seen], choices))
         factor = cho_factor(K_x + np.diag(1.0 / precision[seen]), lower=True)
-        K_star = kernel(others, points[seen])
+        K_star = Kernel(p.form, p.lengthscale, p.spread, choices)(others, points[seen])
         estimates = (z @ self.clock.informs)[seen] / precision[seen]
         mean = p.mean + K_star @ cho_solve(factor, estimates - p.mean)
         return mean, p.spread + p.own - np.einsum("ij,ji->i", K_star, cho_solve(factor, K_star.T))
@@ -229,10 +233,8 @@ def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
     return np.asarray(C - half.T @ half)
 
 
-def log_likelihood(
-    parameters: Parameters, points: Array, times: Array, values: Array, counts: Codes, choices: tuple[bool, ...] = ()
-) -> float:
-    """log p(readings) of arms ``points`` (K, d) with the first ``counts`` of ``values`` (K, times) read.
+def log_likelihood(parameters: Parameters, apart: Array, times: Array, values: Array, counts: Codes) -> float:
+    """log p(readings) of arms with the first ``counts`` of ``values`` (K, times) read; ``apart`` are their distances.
 
     The readings of an arm given its asymptote, then the asymptotes' estimates f̂_k = Σu·z/λ, which
     vary by 1/λ around f. Where curves have a common start it is the likelihood of what came after it.
@@ -244,7 +246,7 @@ def log_likelihood(
     estimates = z @ informs / precision
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.diag(clock.L)[clock.first :]))])[counts]
     own = -0.5 * ((z**2).sum() - (estimates**2 * precision).sum()) - logs.sum() - 0.5 * np.log(precision).sum()
-    K_x = parameters.asymptotes(points, choices)
+    K_x = parameters.asymptotes(apart)
     L = cholesky(K_x + np.diag(1.0 / precision), lower=True, check_finite=False)
     w = solve_triangular(L, estimates - parameters.mean, lower=True, check_finite=False)
     return float(own - 0.5 * (w @ w) - np.log(np.diag(L)).sum() - 0.5 * counts.sum() * math.log(2 * math.pi))

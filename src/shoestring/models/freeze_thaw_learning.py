@@ -19,7 +19,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from shoestring.models.freeze_thaw import Parameters, log_likelihood
+from shoestring.models.freeze_thaw import Parameters, distances, log_likelihood
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -47,7 +47,7 @@ def likeliest(start: Parameters, readings: Readings) -> Parameters:
     density = _density(start, readings)
     found = minimize(
         lambda x: -density(x), np.zeros(len(names)), method="L-BFGS-B",
-        bounds=[(-_FURTHEST, _FURTHEST)] * len(names), options={"maxiter": 30},
+        bounds=[(-_FURTHEST, _FURTHEST)] * len(names), options={"maxiter": 15},
     )  # fmt: skip
     return moved(start, found.x)
 
@@ -81,11 +81,11 @@ def _learned(start: Parameters) -> list[str]:
 
 
 def _density(start: Parameters, readings: Readings) -> Callable[[Array], float]:
-    r = readings
+    r, apart = readings, distances(readings.points, readings.points, readings.choices)
 
     def density(x: Array) -> float:
         try:
-            found = log_likelihood(moved(start, x), r.points, r.times, r.values, r.counts, r.choices)
+            found = log_likelihood(moved(start, x), apart, r.times, r.values, r.counts)
         except LinAlgError:  # so smooth that the factor breaks down: as good as impossible
             return -1e12
         return found - 0.5 * float(x @ x) if math.isfinite(found) else -1e12
