@@ -95,9 +95,7 @@ class OnBelief:
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         top = top_resource(history, self.name, 1)
-        view = history.cached(
-            (self.name, "view", repr(self)), lambda: View(self, top)
-        ).update(history)
+        view = history.cached((self.name, "view", repr(self)), lambda: View(self, top)).update(history)
         return self.choose(view.now(history), history, rng)
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:

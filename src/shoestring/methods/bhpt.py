@@ -14,6 +14,7 @@ Rules:
 
 * ``"q"``: the arm with the lowest Q_r (Eq. 8), that is the one most likely to change what is best; once ĉ
   needs all that is left, ĉ (the rule of budget exhaustion, Algorithm 1, line 6).
+* ``"q-alone"``: the same without the rule of exhaustion, for comparison (Figure 5a).
 * ``"q"`` with ``epsilon``: the others by Q with that probability, ĉ otherwise (Eq. 11).
 * ``"kgm"``: beyond the paper. The arm for which looking some readings ahead is worth most, counting what
   these leave of the budget. It needs neither ε nor the rule of exhaustion.
@@ -35,14 +36,14 @@ from shoestring.methods.beliefs import Now, OnBelief
 if TYPE_CHECKING:
     import numpy as np
 
-RULES = ("q", "kgm")
+RULES = ("q", "q-alone", "kgm")
 
 
 @dataclass(frozen=True)
 class BHPT(OnBelief):
     """Train what may turn out best with the budget that is left; see :mod:`shoestring.methods.bhpt`.
 
-    ``rule`` is "q" or "kgm"; ``epsilon`` belongs to "q".
+    ``rule`` is "q", "q-alone" or "kgm"; ``epsilon`` belongs to the first two.
 
     >>> import shoestring as ss
     >>> def curve(trial):
@@ -62,7 +63,7 @@ class BHPT(OnBelief):
         super().__post_init__()
         if self.rule not in RULES:
             raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(RULES)}")
-        if self.epsilon is not None and (self.rule != "q" or not 0 <= self.epsilon <= 1):
+        if self.epsilon is not None and (self.rule == "kgm" or not 0 <= self.epsilon <= 1):
             raise MethodError(f"epsilon is {self.epsilon!r}; it is a probability, and goes with rule='q'")
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
@@ -78,7 +79,7 @@ class BHPT(OnBelief):
 
         view = now.outlook
         top = int(view.loss.argmin())
-        if exhausted(view):
+        if self.rule == "q" and exhausted(view):
             return now.trained(top, f"{_lead(now, top)}, and needs all that is left to get there")
         value = value_of_trying(view, now.in_hand)
         if self.epsilon is not None:

@@ -9,7 +9,7 @@ K, T    arms; times on their common grid
 r       steps of budget that are left
 n_k     times that arm k has reached, 0 to T                                    (K,)
 M       expected reading of every arm at every time                             (K, T)
-ν_r^k   best loss of arm k in r more steps; taken as Gaussian                   
+ν_r^k   best loss of arm k in r more steps; taken as Gaussian
 μ_r^k   its mean: the lowest expected reading that r can buy                    (K,)
 τ_k     the time of that reading                                                (K,)
 ĉ       the arm with the lowest μ_r^k
@@ -49,6 +49,7 @@ def expected_minimum(mean: Array, deviation: Array, other: Array | float) -> Arr
     """
     sure = np.minimum(mean, other)
     spread = np.where(deviation > 0, deviation, 1.0)
+    other = np.minimum(other, mean + 40.0 * spread)  # what is never reached may be infinite
     s = (other - mean) / spread
     unsure = other - spread * (s * ndtr(s) + np.exp(-0.5 * s * s) / math.sqrt(2 * math.pi))
     return np.where(deviation > 0, unsure, sure)
@@ -122,7 +123,6 @@ def value_of_trying(view: Outlook, in_hand: float = math.inf) -> Array:
     """Q_r of every arm (Eq. 8): E min(ν_r^a, the best that the others promise). Infinite where closed."""
     rest = np.minimum(other_best(view.loss), in_hand)
     open_arms = np.isfinite(view.loss)
-    rest = np.where(np.isfinite(rest), rest, view.loss)
     value = np.full(len(view.loss), np.inf)
     value[open_arms] = expected_minimum(view.loss[open_arms], view.deviation()[open_arms], rest[open_arms])
     return value

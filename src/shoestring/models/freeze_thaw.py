@@ -259,7 +259,6 @@ def _with_start(parameters: Parameters, values: Array) -> Array:
     return np.concatenate([np.full((len(values), 1), parameters.start), values], axis=1)
 
 
-
 class Mixture:
     """Several beliefs of the same readings, one for each likely set of parameters, as one by its moments."""
 
