@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shoestring.errors import MethodError
 from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Start, Wait
+from shoestring.method import Continue, Decision, Done, Start, Wait, propose_new
 from shoestring.methods.learning_curves import (
     Pool,
     expected_improvement,
@@ -41,7 +41,7 @@ from shoestring.methods.learning_curves import (
     steps_are_free,
     trial_of,
 )
-from shoestring.samplers.simple import random_config
+from shoestring.samplers import Random
 from shoestring.schedulers.rungs import top_resource
 from shoestring.spaces import Config
 
@@ -107,14 +107,22 @@ class Forecast:
         top = top_resource(history, "forecast", 1, self.max_resource)
         view = history.cached(("forecast", self), lambda: _View(history, self, top)).update(history)
         first = top if steps_are_free(history) else 1
-        if len(history.arms) < self.startup:
-            return Start(first, "one of the first arms, at random", random_config(history, rng))
+        if len(history.arms) < self.startup or not view.losses:
+            return self._random(history, rng, first, "one of the first arms")
         outlook = view.outlook(history)
         return (
             self._end_game(history, view, outlook, top)
             or self._promotion(history, view)
             or self._most_improvement(history, view, outlook, rng, first)
         )
+
+    def _random(self, history: History, rng: np.random.Generator, first: int, why: str) -> Decision:
+        proposal = propose_new(Random(), history, rng)
+        if proposal is not None:
+            return Start(first, f"{why}, at random", proposal.config)
+        if history.running:
+            return Wait("everything that could go on is running")
+        return Done("every configuration has been trained to its end")
 
     def _end_game(self, history: History, view: _View, outlook: _Outlook, top: int) -> Continue | None:
         """(1) Little is left: the arm that will be best goes on."""
@@ -154,9 +162,7 @@ class Forecast:
         gain[~view.open] = -1.0
         best = int(np.argmax(gain))
         if gain[best] < 0:
-            if history.running:
-                return Wait("everything that could go on is running")
-            return Done("every configuration has been trained to its end")
+            return self._random(history, rng, first, "the pool is used up, so a new arm")
         arm = view.arm_at.get(best)
         if arm is not None:
             trial = trial_of(arm)
@@ -174,7 +180,7 @@ class Forecast:
         import numpy as np
 
         config, mean = view.pool.config(best), float(outlook.mean[best])
-        if history.codec.finite and len(view.pool) < self.pool or history.codec.rows is not None:
+        if history.codec.rows is not None or (history.codec.finite and len(view.pool) < self.pool):
             return config, mean
         good = sorted(view.arm_at, key=outlook.mean.__getitem__)[:3]
         centres = view.points[[best, *good]]
