@@ -108,21 +108,17 @@ class Forecast:
         view = history.cached(("forecast", self), lambda: _View(history, self, top)).update(history)
         first = top if steps_are_free(history) else 1
         if len(history.arms) < self.startup or not view.losses:
-            return self._random(history, rng, first, "one of the first arms")
+            start = _random(history, rng, first, "one of the first arms")
+            if start is not None:
+                return start
+        if not view.losses:
+            return _nothing(history)
         outlook = view.outlook(history)
         return (
             self._end_game(history, view, outlook, top)
             or self._promotion(history, view)
             or self._most_improvement(history, view, outlook, rng, first)
         )
-
-    def _random(self, history: History, rng: np.random.Generator, first: int, why: str) -> Decision:
-        proposal = propose_new(Random(), history, rng)
-        if proposal is not None:
-            return Start(first, f"{why}, at random", proposal.config)
-        if history.running:
-            return Wait("everything that could go on is running")
-        return Done("every configuration has been trained to its end")
 
     def _end_game(self, history: History, view: _View, outlook: _Outlook, top: int) -> Continue | None:
         """(1) Little is left: the arm that will be best goes on."""
@@ -162,7 +158,7 @@ class Forecast:
         gain[~view.open] = -1.0
         best = int(np.argmax(gain))
         if gain[best] < 0:
-            return self._random(history, rng, first, "the pool is used up, so a new arm")
+            return _random(history, rng, first, "the pool is used up, so a new arm") or _nothing(history)
         arm = view.arm_at.get(best)
         if arm is not None:
             trial = trial_of(arm)
@@ -193,6 +189,17 @@ class Forecast:
             if gains[place] > outlook.improvement[best]:
                 return near[place], float(means[place])
         return config, mean
+
+
+def _random(history: History, rng: np.random.Generator, first: int, why: str) -> Start | None:
+    proposal = propose_new(Random(), history, rng)
+    return Start(first, f"{why}, at random", proposal.config) if proposal else None
+
+
+def _nothing(history: History) -> Wait | Done:
+    if history.running:
+        return Wait("everything that could go on is running")
+    return Done("every configuration has been trained to its end")
 
 
 class _Outlook:
