@@ -24,6 +24,9 @@ from shoestring.problems import CurveTable
 TRAININGS = (2, 5, 10, 20, 50)
 FAMILIES = ("lcbench", "taskset_imdb", "opda_curves", "klein_convnet_cifar10", "naap440", "baker_nas_curves")
 
+# The first column of these is the loss before any training: it ranks the rows no better than chance.
+UNTRAINED_FIRST = ("lcbench", "taskset_imdb")
+
 UNAWARE: dict[str, Method] = {
     "random": named("random"),
     "Hyperband": named("hyperband"),
@@ -40,9 +43,14 @@ def tasks() -> list[Path]:
     return recorded(FAMILIES)
 
 
+def loaded(path: Path) -> CurveTable:
+    """A table without the reading of the untrained model, where the recording begins with it."""
+    return CurveTable.load(path, skip=int(path.parent.name in UNTRAINED_FIRST))
+
+
 def regrets(path: Path, seed: int, method: Method, plans: bool) -> list[float]:
     """Normalised regret of one method at every budget, on one task with one seed."""
-    table = CurveTable.load(path)
+    table = loaded(path)
     found = []
     for runs in [(n,) for n in TRAININGS] if plans else [TRAININGS]:
         limits = [n * table.max_resource for n in runs]

@@ -202,7 +202,8 @@ class View:
         """How many readings the parameters were learned from, at the latest turn."""
         if self.options.learn is None or readings < _FIRST_FIT:
             return 0
-        return min(_FIRST_FIT * _FACTOR ** int(math.log(readings / _FIRST_FIT, _FACTOR) + 1e-12), _LAST_FIT)
+        turn = int(math.log(readings / _FIRST_FIT, _FACTOR) + 1e-12)
+        return min(int(_FIRST_FIT * _FACTOR**turn), _LAST_FIT)
 
     def _take(self, history: History, readings: list[tuple[int, float]]) -> list[int]:
         """Put readings where they belong; their columns."""

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shoestring.errors import MethodError
 from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Start, Wait
+from shoestring.method import Continue, Decision, Done, Start, Wait, propose_new
 from shoestring.methods.learning_curves import (
     Pool,
     expected_improvement,
@@ -41,7 +41,7 @@ from shoestring.methods.learning_curves import (
     steps_are_free,
     trial_of,
 )
-from shoestring.samplers.simple import random_config
+from shoestring.samplers import Random
 from shoestring.schedulers.rungs import top_resource
 from shoestring.spaces import Config
 
@@ -107,8 +107,12 @@ class Forecast:
         top = top_resource(history, "forecast", 1, self.max_resource)
         view = history.cached(("forecast", self), lambda: _View(history, self, top)).update(history)
         first = top if steps_are_free(history) else 1
-        if len(history.arms) < self.startup:
-            return Start(first, "one of the first arms, at random", random_config(history, rng))
+        if len(history.arms) < self.startup or not view.losses:
+            start = _random(history, rng, first, "one of the first arms")
+            if start is not None:
+                return start
+        if not view.losses:
+            return _nothing(history)
         outlook = view.outlook(history)
         return (
             self._end_game(history, view, outlook, top)
@@ -154,9 +158,7 @@ class Forecast:
         gain[~view.open] = -1.0
         best = int(np.argmax(gain))
         if gain[best] < 0:
-            if history.running:
-                return Wait("everything that could go on is running")
-            return Done("every configuration has been trained to its end")
+            return _random(history, rng, first, "the pool is used up, so a new arm") or _nothing(history)
         arm = view.arm_at.get(best)
         if arm is not None:
             trial = trial_of(arm)
@@ -174,7 +176,7 @@ class Forecast:
         import numpy as np
 
         config, mean = view.pool.config(best), float(outlook.mean[best])
-        if history.codec.finite and len(view.pool) < self.pool or history.codec.rows is not None:
+        if history.codec.rows is not None or (history.codec.finite and len(view.pool) < self.pool):
             return config, mean
         good = sorted(view.arm_at, key=outlook.mean.__getitem__)[:3]
         centres = view.points[[best, *good]]
@@ -187,6 +189,17 @@ class Forecast:
             if gains[place] > outlook.improvement[best]:
                 return near[place], float(means[place])
         return config, mean
+
+
+def _random(history: History, rng: np.random.Generator, first: int, why: str) -> Start | None:
+    proposal = propose_new(Random(), history, rng)
+    return Start(first, f"{why}, at random", proposal.config) if proposal else None
+
+
+def _nothing(history: History) -> Wait | Done:
+    if history.running:
+        return Wait("everything that could go on is running")
+    return Done("every configuration has been trained to its end")
 
 
 class _Outlook:

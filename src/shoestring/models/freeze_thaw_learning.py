@@ -43,12 +43,14 @@ class Readings:
 
 def likeliest(start: Parameters, readings: Readings) -> Parameters:
     """Type-II maximum likelihood with the prior above, by L-BFGS-B."""
-    names = _learned(start)
     density = _density(start, readings)
-    found = minimize(
-        lambda x: -density(x), np.zeros(len(names)), method="L-BFGS-B",
-        bounds=[(-_FURTHEST, _FURTHEST)] * len(names), options={"maxiter": 15},
-    )  # fmt: skip
+    x = np.zeros(len(_learned(start)))
+
+    def unlikelihood(x: Array) -> float:
+        return -density(x)
+
+    bounds = [(-_FURTHEST, _FURTHEST)] * len(x)
+    found = minimize(unlikelihood, x, method="L-BFGS-B", bounds=bounds, options={"maxiter": 15})
     return moved(start, found.x)
 
 
@@ -71,7 +73,7 @@ def moved(start: Parameters, x: Array) -> Parameters:
     for name, by in zip(_learned(start), x, strict=True):
         value = getattr(start, name)
         changes[name] = value * math.exp(by) if name in _SCALES else value + by * math.sqrt(start.spread)
-    return replace(start, **changes)  # type: ignore[arg-type]
+    return replace(start, **changes)
 
 
 def _learned(start: Parameters) -> list[str]:

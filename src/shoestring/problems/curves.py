@@ -77,8 +77,12 @@ class CurveTable:
         self._best_of_rows = _best_of_rows(self._Y, self.mode)
 
     @classmethod
-    def load(cls, path: str | Path, *, log_scale: Sequence[bool] | Sequence[str] | None = None) -> CurveTable:
+    def load(
+        cls, path: str | Path, *, log_scale: Sequence[bool] | Sequence[str] | None = None, skip: int = 0
+    ) -> CurveTable:
         """A table from an ``.npz`` with ``X`` (here, or in ``_configs.npz`` beside it) and ``Y``.
+
+        The first ``skip`` columns are left out: some recordings begin with the untrained model.
 
         Also read where present: ``hp_names``, ``log_scale``, ``direction``, ``cost`` (seconds since
         the start of the run), ``length`` (a run that ended there by plan keeps its last reading from
@@ -91,15 +95,17 @@ class CurveTable:
             held = {**read_arrays(beside), **held}
         required(held, ("X", "Y"), path)
         Y = _checked_curves(held["Y"])
+        if not 0 <= skip < Y.shape[1]:
+            raise SpaceError(f"skip is {skip}; {path} has {Y.shape[1]} columns, and at least one must be left")
         if "steps" in held and len(held["steps"]) != Y.shape[1]:
             raise SpaceError(f"{path} has {len(held['steps'])} steps and readings of {Y.shape[1]}; they must agree")
         return cls(
             held["X"],
-            _held_after_end(Y, held),
+            _held_after_end(Y, held)[:, skip:],
             names=held["hp_names"].tolist() if "hp_names" in held else None,
             log_scale=log_scale if log_scale is not None else held.get("log_scale"),  # type: ignore[arg-type]
             mode=str(held.get("direction", "min")),
-            seconds=_durations(held.get("cost")),
+            seconds=_durations(held.get("cost"), skip),
         )
 
     def __len__(self) -> int:
@@ -313,8 +319,8 @@ def _held_after_end(Y: NDArray[np.float64], held: dict[str, NDArray[Any]]) -> ND
     return np.where(over & planned[:, None], last[:, None], Y)
 
 
-def _durations(cost: NDArray[Any] | None) -> NDArray[np.float64] | None:
+def _durations(cost: NDArray[Any] | None, skip: int) -> NDArray[np.float64] | None:
     """From seconds since the start to seconds a step."""
     import numpy as np
 
-    return None if cost is None else np.diff(np.asarray(cost, dtype=float), axis=1, prepend=0.0)
+    return None if cost is None else np.diff(np.asarray(cost, dtype=float), axis=1, prepend=0.0)[:, skip:]

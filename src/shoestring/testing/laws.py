@@ -86,8 +86,9 @@ def check_cached_equals_fresh(method: Method, events: Sequence[Event]) -> None:
 
 
 def check_rank_based(method: Method) -> None:
-    """Law 6: adding a constant to the readings, or scaling them, changes no decision; its reason may name a loss."""
+    """Law 6: adding a constant to the readings, or scaling them, changes no decision."""
     grants = [
+        # A reason may tell of losses, in the user's units.
         [replace(e, reason="") for e in played(method, problem)[1] if isinstance(e, Granted)]
         for problem in (Playground(), Playground(scale=1000.0, shift=-7.0), Playground(scale=1e-3, shift=0.1))
     ]

@@ -1,0 +1,258 @@
+"""Forecasts of learning curves: the process against its joint normal, and what the method does with them."""
+
+import numpy as np
+import pytest
+
+import shoestring as ss
+from shoestring.errors import MethodError
+from shoestring.executors import Simulated
+from shoestring.methods import Forecast, named
+from shoestring.methods.learning_curves import Pool, loss_of_score, normal_scores, remaining_steps
+from shoestring.models.curve_process import CurvePrior, CurveProcess
+from shoestring.problems import Synthetic, WithCurves
+from shoestring.testing import played
+
+LAST = 34
+P = CurvePrior()
+
+
+def matern52(a, b):
+    r = np.sqrt(5) * np.linalg.norm(a[:, None] - b[None], axis=2) / P.space_length
+    return (1 + r + r**2 / 3) * np.exp(-r)
+
+
+def covariance(points, arms, steps, other_points, other_arms, other_steps):
+    """The kernel as it is written in the module, pair by pair."""
+    gap = np.abs(np.log(steps)[:, None] - np.log(other_steps)[None])
+    shared = np.exp(-(gap**2) / (2 * P.shared_length**2))
+    own = P.own**2 + P.own_trend**2 * np.exp(-gap / P.own_length)
+    same = np.asarray(arms)[:, None] == np.asarray(other_arms)[None]
+    alike = matern52(points, other_points) * (P.alike**2 + P.alike_trend**2 * shared)
+    return P.level**2 + P.trend**2 * shared + alike + same * own
+
+
+def some_readings(rng, arms=12, dimensions=3):
+    """Each arm's milestones in order, the arms mixed."""
+    X = rng.random((arms, dimensions))
+    depths = {arm: list((1, 2, 3, 5, 8)[: rng.integers(1, 6)]) for arm in range(arms - 3)}
+    order = [arm for arm, steps in depths.items() for _ in steps]
+    rng.shuffle(order)
+    return X, [(int(arm), depths[arm].pop(0)) for arm in order]
+
+
+def direct(X, readings, u, points=None):
+    """Mean and deviation of the end of every curve, from the whole joint normal."""
+    arms, steps = (np.array(column) for column in zip(*readings, strict=True))
+    K = covariance(X[arms], arms, steps, X[arms], arms, steps) + P.noise**2 * np.eye(len(arms))
+    ends = X if points is None else points
+    names = np.arange(len(X)) if points is None else -np.ones(len(points))
+    last = np.full(len(ends), LAST)
+    cross = covariance(X[arms], arms, steps, ends, names, last)
+    prior = covariance(ends, np.arange(len(ends)), last, ends, np.arange(len(ends)), last)
+    quadratic = u @ np.linalg.solve(K, u)
+    scale = (P.strength + quadratic) / (P.strength + len(u))
+    variance = np.diag(prior) - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))
+    return cross.T @ np.linalg.solve(K, u), np.sqrt(scale * variance)
+
+
+def filled(X, readings):
+    process = CurveProcess(X, LAST)
+    for arm, step in readings:
+        process.add(arm, step)
+    return process
+
+
+def test_forecasts_are_those_of_the_joint_normal():
+    rng = np.random.default_rng(0)
+    X, readings = some_readings(rng)
+    u = rng.standard_normal(len(readings))
+    process = filled(X, readings)
+    for found, wanted in zip(process.forecast(*process.explained(u)), direct(X, readings, u), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_forecasts_at_points_outside_of_the_pool():
+    rng = np.random.default_rng(1)
+    X, readings = some_readings(rng)
+    u, points = rng.standard_normal(len(readings)), rng.random((5, 3))
+    process = filled(X, readings)
+    found = process.forecast_points(*process.explained(u), points)
+    for one, wanted in zip(found, direct(X, readings, u, points), strict=True):
+        np.testing.assert_allclose(one, wanted, atol=1e-9)
+
+
+def test_a_column_added_late_is_a_column_that_was_there():
+    rng = np.random.default_rng(2)
+    X, readings = some_readings(rng)
+    u = rng.standard_normal(len(readings))
+    early, late = filled(X, readings), CurveProcess(X[:-1], LAST)
+    for arm, step in readings[:7]:
+        late.add(arm, step)
+    assert late.add_column(X[-1]) == len(X) - 1
+    for arm, step in readings[7:]:
+        late.add(arm, step)
+    for process in (early, late):
+        process.add(len(X) - 1, 1)
+    u = np.append(u, 0.3)
+    for one, other in zip(early.forecast(*early.explained(u)), late.forecast(*late.explained(u)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_promised_readings_narrow_the_forecast_and_are_taken_back():
+    rng = np.random.default_rng(3)
+    X, readings = some_readings(rng)
+    u = rng.standard_normal(len(readings))
+    process = filled(X, readings)
+    w, scale = process.explained(u)
+    mean, deviation = process.forecast(w, scale)
+    with process.promised():
+        process.add(len(X) - 1, 5)
+        process.add_outside(rng.random(3), 1)
+        process.add_outside(rng.random(3), 1)
+        promised = process.forecast(w, scale)
+    np.testing.assert_array_equal(promised[0], mean)
+    assert (promised[1] < deviation).all()
+    np.testing.assert_array_equal(process.forecast(w, scale)[1], deviation)
+
+
+def test_several_promises_outside_are_known_to_each_other():
+    rng = np.random.default_rng(4)
+    X, readings = some_readings(rng)
+    outside = rng.random((2, 3))
+    process = filled(X, readings)
+    for point in outside:
+        process.add_outside(point, 1)
+    n = len(readings)
+    arms = np.array([*(arm for arm, _ in readings), -1, -2])
+    everywhere = np.vstack([X[arms[:n]], outside])
+    steps = np.array([*(step for _, step in readings), 1, 1])
+    K = covariance(everywhere, arms, steps, everywhere, arms, steps) + P.noise**2 * np.eye(n + 2)
+    last = np.full(len(X), LAST)
+    cross = covariance(everywhere, arms, steps, X, np.arange(len(X)), last)
+    variance = process.prior_variance - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))
+    np.testing.assert_allclose(process.forecast(np.zeros(n), 1.0)[1] ** 2, variance, atol=1e-9)
+
+
+def test_scores_know_order_alone():
+    losses = np.array([1e34, 3.0, 1e-4, 0.5, 0.5])
+    np.testing.assert_array_equal(normal_scores(losses), normal_scores(np.log(losses)))
+    scores = normal_scores(losses)
+    assert loss_of_score(scores[1], losses, scores) == 3.0
+    assert loss_of_score(-9.0, losses, scores) == 1e-4
+
+
+def opened(budget, space=None, **options):
+    return ss.Study(space or {"x": (0.0, 1.0)}, budget=budget, method="forecast", max_resource=27, **options)
+
+
+def test_what_is_left_counts_in_every_unit():
+    study = opened(ss.Budget(steps=100, cost=30.0))
+    assert remaining_steps(study.history) == 100
+    study.tell(study.ask(), ss.Reading(1.0, cost=2.0))
+    assert remaining_steps(study.history) == 14
+    assert remaining_steps(opened(ss.Budget(seconds=60)).history) == float("inf")
+
+
+def test_a_pool_is_all_of_a_small_space_and_the_same_again():
+    small = opened("50 steps", {"a": [1, 2, 3], "b": (1, 4)}).history
+    assert len(Pool(small, 50)) == 12
+    large = opened("50 steps", {"x": (0.0, 1.0), "a": [1, 2]}).history
+    np.testing.assert_array_equal(Pool(large, 40).points, Pool(large, 40).points)
+
+
+def curves(name="hartmann6"):
+    return WithCurves(Synthetic(name), max_resource=27)
+
+
+def test_it_finds_better_than_random_and_halving_on_curves_that_cross():
+    means = {}
+    for name in ("forecast", "asha", "random"):
+        ends = []
+        for seed in range(6):
+            problem = curves()
+            study, _ = played(
+                named(name), problem, budget=ss.Budget(steps=10 * 27), workers=1, max_resource=27, seed=seed
+            )
+            ends.append(min(loss for _, _, loss in study.history.readings) - problem.best)
+        means[name] = np.mean(ends)
+    assert means["forecast"] < 0.8 * means["asha"] < 0.8 * means["random"]
+
+
+def test_the_last_steps_go_to_the_arm_with_the_best_forecast():
+    study, _ = played(Forecast(), curves(), budget=ss.Budget(steps=60), workers=1, max_resource=27)
+    last = [grant for grant in study.history.grants if (grant.notes or {}).get("by") == "end game"]
+    assert len(last) >= 3
+    assert {grant.arm for grant in last} == {last[-1].arm}
+    assert "steps are left" in last[0].reason
+    assert "forecast of" in last[0].reason
+
+
+def test_another_budget_is_another_plan():
+    plans = [
+        [
+            (g.arm, g.until)
+            for g in played(Forecast(), curves(), budget=ss.Budget(steps=n), workers=1, max_resource=27)[
+                0
+            ].history.grants
+        ]
+        for n in (40, 200)
+    ]
+    assert plans[0] != plans[1][: len(plans[0])]
+
+
+def test_promotions_by_rank_have_their_share():
+    study, _ = played(Forecast(), curves(), budget=ss.Budget(steps=400), workers=1, max_resource=27)
+    by = {}
+    for grant in study.history.grants:
+        by.setdefault((grant.notes or {}).get("by"), []).append(grant.until - grant.start)
+    assert 0.2 < sum(by["guard"]) / 400 < 0.45
+    none, _ = played(Forecast(guard=0.0), curves(), budget=ss.Budget(steps=400), workers=1, max_resource=27)
+    assert not any((grant.notes or {}).get("by") == "guard" for grant in none.history.grants)
+
+
+def test_where_steps_are_free_every_trial_is_trained_to_its_end():
+    study, _ = played(Forecast(), curves(), budget=ss.Budget(evaluations=9), workers=1, max_resource=27)
+    assert [trial.state for trial in study.trials] == ["finished"] * 9
+
+
+def test_it_ends_when_everything_is_trained():
+    def train(trial):
+        for step in range(trial.start + 1, 5):
+            yield trial.config["a"] / step
+
+    study = ss.Study({"a": [1, 2, 3]}, budget="1000 steps", method="forecast", max_resource=4)
+    study.run(train, progress=False)
+    assert study.spent["steps"] == 12
+    assert study.state == "finished"
+
+
+@pytest.mark.parametrize("workers", [1, 7])
+def test_diverging_and_huge_losses(workers):
+    def train(trial):
+        rate = trial.config["rate"]
+        for step in range(trial.start + 1, 28):
+            yield float("nan") if rate > 0.9 and step > 3 else 1e4 ** (1 - step / 27) * (1e-4 + abs(rate - 0.3))
+
+    study = ss.Study({"rate": (0.0, 1.0)}, budget="300 steps", method="forecast", max_resource=27)
+    study.run(train, executor=Simulated(workers), progress=False)
+    assert abs(study.best.config["rate"] - 0.3) < 0.1
+    assert study.spent["steps"] == 300
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"startup": 0}, "startup is 0"),
+        ({"pool": 1.5}, "pool is 1.5"),
+        ({"guard": 2}, "guard is 2"),
+        ({"eta": 1}, "eta is 1"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(MethodError, match=message):
+        Forecast(**options)
+
+
+def test_it_needs_to_know_how_long_a_training_is():
+    with pytest.raises(MethodError, match="forecast needs max_resource"):
+        ss.Study({"x": (0.0, 1.0)}, budget="10 steps", method="forecast").ask()
