@@ -81,7 +81,7 @@ class TestAgainstTheJoint:
         np.testing.assert_allclose(np.tril(belief.C), np.tril(joint.asymptotes_covariance), atol=1e-9)
 
     def test_the_joint_of_a_horizon(self, case):
-        parameters, points, times, values, counts, joint = case
+        parameters, points, times, _, counts, joint = case
         belief = observed(parameters, points, times, counts)
         for arm in (1, 4, 5):
             rows = arm * len(times) + np.arange(counts[arm], len(times))

@@ -275,8 +275,8 @@ class Now:
     """What the belief says at one decision; running grants are thought of as come out as expected.
 
     ``open`` says which columns can be trained on, ``arm_at`` whose they are where they were begun, ``left``
-    how many steps are left; ``belief`` and ``means`` (K, times) are with the running grants, ``in_hand`` is
-    the best score so far.
+    how many steps are left; ``belief``, ``values`` and ``means`` (K, times) are with the running grants,
+    ``in_hand`` is the best score so far.
     """
 
     def __init__(self, view: View, history: History) -> None:
@@ -286,25 +286,25 @@ class Now:
         self.left = remaining_steps(history)
         self.to_the_end = steps_are_free(history)
         self.sign = history.sign
-        values, self.scores, self.losses = view.scored()
+        self.values, self.scores, self.losses = view.scored()
         self.in_hand = float(self.scores.min()) if len(self.scores) else math.inf
         self.arm_at, self.open = view.arm_at, view.open
         self.belief = view.belief
-        self.means = self.belief.means(values)
+        self.means = self.belief.means(self.values)
         if history.running:
-            self._promise(history, values.copy())
+            self._promise(history)
         self.outlook: Outlook = outlook(self.belief, self.means, self.steps, self.left, self.open)
 
-    def _promise(self, history: History, values: Array) -> None:
-        self.belief = self.belief.copy()
+    def _promise(self, history: History) -> None:
+        self.belief, self.values = self.belief.copy(), self.values.copy()
         for trial in history.running.values():
             column = self.view.column(history.arms[trial.arm])
             place = int(self.belief.counts[column])
             while place < len(self.steps) and self.steps[place] <= trial.until:
-                values[column, place] = self.means[column, place]
+                self.values[column, place] = self.means[column, place]
                 self.belief.observe(column)
                 place += 1
-        self.means = self.belief.means(values)
+        self.means = self.belief.means(self.values)
 
     def nothing_to_do(self, history: History) -> Decision | None:
         if self.open.any():

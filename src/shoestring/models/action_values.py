@@ -138,7 +138,7 @@ def exhausted(view: Outlook) -> bool:
 
 
 def value_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
-    """For the arms that may have it lowest, the least expected final loss over numbers of readings ahead; else infinite.
+    """For arms that may have it lowest, the least expected final loss over numbers of readings ahead; else infinite.
 
     Knowing for certain, at no price, is worth at least as much. So arms are looked at in the order of Q, until
     the next one's is above what was found.

@@ -179,14 +179,14 @@ class Belief:
 
     def asymptotes(self, values: Array) -> Array:
         """μ, given the readings: shape (K,). ``values`` is (K, times)."""
-        return self._known(_with_start(self.parameters, values))[1]
+        return self.known(values)[1]
 
     def means(self, values: Array) -> Array:
         """The expected reading of every arm at every time; where it was read, the noise taken out. (K, times).
 
         Appendix D: P·y_k + Ω·μ_k. With z the part P·y_k at place s is Σ_{i<q} L_si·z_i.
         """
-        z, mu = self._known(_with_start(self.parameters, values))
+        z, mu = self.known(values)
         expected: Array = z @ self.clock.L.T + self.clock.omega[self.counts] * mu[:, None]
         return expected[:, self.clock.first :]
 
@@ -226,10 +226,10 @@ class Belief:
         mean = m[n:] + K[n:, :n] @ cho_solve(factor, estimates - m[:n])
         return mean, np.diag(K)[n:] - np.einsum("ij,ji->i", K[n:, :n], cho_solve(factor, K[:n, n:]))
 
-    def _known(self, values: Array) -> tuple[Array, Array]:
-        """z and μ = m + Cγ."""
+    def known(self, values: Array) -> tuple[Array, Array]:
+        """z (K, Q) and μ = m + Cγ (K,), given the readings (K, times)."""
         m = self.prior_mean
-        z = self.clock.whitened(values, self.counts)
+        z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
         gamma = z @ self.clock.informs - self.clock.precision[self.counts] * m
         return z, m + dsymv(1.0, self.C, gamma, lower=1)
 
