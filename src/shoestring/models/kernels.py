@@ -63,17 +63,22 @@ class Kernel:
             raise MethodError(f"the kernel is {self.form!r}; it can be {', '.join(KERNELS)}")
 
     def __call__(self, A: Array, B: Array) -> Array:
+        return self.at(self.distance(A, B))
+
+    def at(self, r: Array) -> Array:
+        """k at scaled distances that are known."""
         profile, _ = _PROFILES[self.form]
-        return self.variance * profile(self._distance(A, B))
+        return self.variance * profile(r)
 
     def with_gradient(self, A: Array, B: Array) -> tuple[Array, Array]:
         """k, shape (n, m), and its gradient by the rows of A, shape (n, m, d)."""
         profile, slope = _PROFILES[self.form]
-        r = self._distance(A, B)
+        r = self.distance(A, B)
         moved = np.stack([self._moved(A, B, j) for j in range(A.shape[1])], axis=-1)
         return self.variance * profile(r), self.variance * slope(r)[:, :, None] * moved
 
-    def _distance(self, A: Array, B: Array) -> Array:
+    def distance(self, A: Array, B: Array) -> Array:
+        """r, shape (n, m)."""
         scales = np.broadcast_to(self.lengthscale, A.shape[1:])
         squared = np.zeros((len(A), len(B)))
         for j, scale in enumerate(scales):

@@ -1,0 +1,157 @@
+"""What it is worth to train an arm on when so much of the budget is left: Q, and a look ahead.
+
+Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019, section 3.
+
+======  ======================================================================  ============
+symbol  meaning                                                                 shape
+======  ======================================================================  ============
+K, T    arms; times on their common grid
+r       steps of budget that are left
+n_k     times that arm k has reached, 0 to T                                    (K,)
+M       expected reading of every arm at every time                             (K, T)
+ν_r^k   best loss of arm k in r more steps; taken as Gaussian
+μ_r^k   its mean: the lowest expected reading that r can buy                    (K,)
+τ_k     the time of that reading                                                (K,)
+ĉ       the arm with the lowest μ_r^k
+ζ       the best loss already in hand
+======  ======================================================================  ============
+
+Q (Eq. 8) supposes that what an arm is worth will be known for certain once it is tried. The look ahead
+asks instead how much m more readings will tell, and counts what they leave of the budget: after them
+one has the best of what the arm then promises, of what the others can still reach with r − m, and of
+ζ. Its value has a closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from shoestring.models.freeze_thaw import Mixture
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+# How many readings ahead the look ahead considers.
+AHEAD = (1, 2, 3, 5, 8, 13, 21, 34)
+
+
+def expected_minimum(mean: Array, deviation: Array, other: Array | float) -> Array:
+    """E min(X, other) of a Gaussian X (Eq. 10): other − σ·(s·Φ(s) + φ(s)) with s = (other − mean)/σ.
+
+    >>> import numpy as np
+    >>> expected_minimum(np.array([0.0]), np.array([1.0]), 0.0).round(4)
+    array([-0.3989])
+    """
+    sure = np.minimum(mean, other)
+    spread = np.where(deviation > 0, deviation, 1.0)
+    other = np.minimum(other, mean + 40.0 * spread)  # what is never reached may be infinite
+    s = (other - mean) / spread
+    unsure = other - spread * (s * ndtr(s) + np.exp(-0.5 * s * s) / math.sqrt(2 * math.pi))
+    return np.where(deviation > 0, unsure, sure)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What every arm promises with the budget that is left.
+
+    ``loss`` is μ_r^k, infinite for an arm that cannot be trained on; ``place`` is τ_k as a place on the
+    grid; ``best`` holds the lowest expected reading up to each time (K, T); ``reached`` is n_k.
+    """
+
+    belief: Mixture
+    steps: Codes
+    reached: Codes
+    left: float
+    loss: Array
+    place: Codes
+    best: Array
+
+    def deviation(self) -> Array:
+        """Standard deviation of ν_r^k, shape (K,); 0 for an arm that cannot be trained on."""
+        arms = np.arange(len(self.loss))
+        variance = self.belief.variances(arms, np.maximum(self.place, 1))
+        return np.sqrt(np.where(np.isfinite(self.loss), variance, 0.0))
+
+    def losses_with(self, left: float) -> Array:
+        """μ^k of every arm if only so many steps were left."""
+        place = _within(self.steps, left)[self.reached]
+        found: Array = self.best[np.arange(len(self.best)), np.maximum(place, 1) - 1]
+        return np.where((place > self.reached) & np.isfinite(self.loss), found, np.inf)
+
+
+def outlook(belief: Mixture, means: Array, steps: Codes, left: float, open_arms: NDArray[np.bool_]) -> Outlook:
+    """What each arm promises. ``steps`` are those of the grid's times; only ``open_arms`` are promised anything.
+
+    An arm that cannot be brought to its next time counts as if it could where no other can either, so
+    that the last steps are spent.
+    """
+    reached = belief.counts
+    last = _within(steps, left)[reached]
+    open_arms = open_arms & (reached < len(steps))
+    if not (open_arms & (last > reached)).any():
+        last = np.minimum(reached + 1, len(steps))
+    times = np.arange(1, len(steps) + 1)
+    ahead = np.where(times > reached[:, None], means, np.inf)
+    best = np.minimum.accumulate(ahead, axis=1)
+    within = np.where(times <= last[:, None], ahead, np.inf)
+    place = within.argmin(axis=1)
+    loss = np.where(open_arms, within[np.arange(len(within)), place], np.inf)
+    return Outlook(belief, steps, reached, left, loss, place + 1, best)
+
+
+def _within(steps: Codes, left: float) -> Codes:
+    """For an arm at each place, 0 to T: the last place that so many steps reach."""
+    begun = np.concatenate([[0], steps])
+    return np.asarray(np.searchsorted(steps, begun + left, side="right"), dtype=np.int64)
+
+
+def other_best(losses: Array) -> Array:
+    """For every arm the lowest of the others' losses."""
+    first = int(losses.argmin())
+    found = np.full(len(losses), losses[first])
+    rest = np.delete(losses, first)
+    found[first] = rest.min() if len(rest) else np.inf
+    return found
+
+
+def value_of_trying(view: Outlook, in_hand: float = math.inf) -> Array:
+    """Q_r of every arm (Eq. 8): E min(ν_r^a, the best that the others promise). Infinite where closed."""
+    rest = np.minimum(other_best(view.loss), in_hand)
+    open_arms = np.isfinite(view.loss)
+    value = np.full(len(view.loss), np.inf)
+    value[open_arms] = expected_minimum(view.loss[open_arms], view.deviation()[open_arms], rest[open_arms])
+    return value
+
+
+def exhausted(view: Outlook) -> bool:
+    """Whether the best arm needs all that is left to reach its lowest reading (Algorithm 1, line 3)."""
+    top = int(view.loss.argmin())
+    begun = np.concatenate([[0], view.steps])
+    return bool(begun[view.place[top]] - begun[view.reached[top]] >= view.left)
+
+
+def value_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
+    """For every arm the least expected final loss over some numbers of readings ahead; infinite where closed."""
+    arms = np.flatnonzero(np.isfinite(view.loss))
+    begun = np.concatenate([[0], view.steps])
+    before = view.belief.variances(arms, view.place[arms])
+    value = np.full(len(view.loss), np.inf)
+    for ahead in AHEAD:
+        after = np.minimum(view.reached[arms] + ahead, len(view.steps))
+        costs = begun[after] - begun[view.reached[arms]]
+        can = (costs < view.left) & (view.reached[arms] + ahead <= len(view.steps))
+        if not can.any():
+            break
+        rest = np.full(len(arms), np.inf)
+        for cost in np.unique(costs[can]):
+            same = costs == cost
+            rest[same] = other_best(view.losses_with(view.left - cost))[arms[same]]
+        told = before - view.belief.variances(arms, view.place[arms], ahead)
+        found = expected_minimum(view.loss[arms], np.sqrt(np.maximum(told, 0.0)), np.minimum(rest, in_hand))
+        value[arms] = np.where(can, np.minimum(value[arms], found), value[arms])
+    return value

@@ -1,0 +1,293 @@
+"""The freeze-thaw belief: a joint Gaussian over the learning curves of all arms.
+
+Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014; as used by Lu, Chiang and Sha,
+Hyper-parameter tuning under a budget constraint, IJCAI 2019, section 3.2 and appendix D. A curve
+is an asymptote, alike in alike arms, and a decay of its own:
+
+    y_k(t) = f_k + g_k(t) + noise,   f ~ N(m, K_x),   cov(g(t), g(t')) = decay·β^α / (t + t' + β)^α
+
+======  ====================================================================  =============
+symbol  meaning                                                               shape
+======  ====================================================================  =============
+K, Q    arms; places on the grid of times, which all arms share
+q_k     readings of arm k: always the first q_k of the grid                   (K,)
+L       Cholesky factor of K_t on the whole grid, the noise included          (Q, Q)
+u       L⁻¹1                                                                  (Q,)
+z_k     L⁻¹y_k, its first q_k entries                                         (q_k,)
+λ_q     1ᵀK_t⁻¹1 of the first q readings: Σ_{i<q} u_i²                        (Q+1,)
+Ω_q,s   1 − k_*ᵀK_t⁻¹1, what place s owes to the asymptote: 1 − Σ L_si·u_i    (Q+1, Q)
+v_q,s   what is unknown of place s once the asymptote is known                (Q+1, Q)
+γ_k     1ᵀK_t⁻¹(y_k − m)                                                      (K,)
+C, μ    covariance and mean of the asymptotes given the readings              (K, K), (K,)
+======  ====================================================================  =============
+
+**No arm is factorised.** The readings of every arm are the beginning of one grid, so the beginning of
+one factor L serves them all, and λ, Ω, v are running sums along its rows. One more reading of arm k
+adds u_q² to its precision: C −= C_k C_kᵀ·u_q²/(1 + u_q²·C_kk), one symmetric rank-one update, whatever
+the number of readings. The means are linear in the readings with weights that do not depend on them,
+so the readings may be put on another scale at any time.
+
+Differs from the paper in the corrected formulas for Ω, for the unseen arms and for the likelihood,
+where the printed ones do not agree with the joint Gaussian; and in two terms. ``start`` is a loss that
+all curves have at time 0, kept as a reading of every arm. ``own`` is the variance of an asymptote that
+is not shared with its neighbours. K_x is never inverted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg.blas import dsymv, dsyr
+
+from shoestring.errors import MethodError
+from shoestring.models.kernels import Kernel
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the belief takes for granted. ``decay``, ``noise``, ``spread`` and ``own`` are variances.
+
+    ``start`` is None where curves do not begin at a common loss.
+    """
+
+    alpha: float = 1.5
+    beta: float = 5.0
+    decay: float = 10.0
+    noise: float = 1e-4
+    spread: float = 1.0
+    own: float = 0.0
+    lengthscale: float = 0.8
+    mean: float = 0.0
+    start: float | None = None
+    form: str = "matern52"
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta", "decay", "noise", "spread", "lengthscale"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise MethodError(f"{name} is {getattr(self, name)!r}; it is a number above 0")
+        if not 0 <= self.own < math.inf:
+            raise MethodError(f"own is {self.own!r}; it is a variance, 0 or more")
+
+    def asymptotes(self, distances: Array) -> Array:
+        """K_x of arms that are so far apart in the unit cube, shape (K, K)."""
+        K_x = Kernel(self.form, variance=self.spread).at(distances / self.lengthscale)
+        K_x[np.diag_indices_from(K_x)] += self.own
+        return K_x
+
+
+def distances(points: Array, others: Array, choices: tuple[bool, ...] = ()) -> Array:
+    """How far arms are apart in the unit cube, shape (n, m)."""
+    return Kernel(lengthscale=1.0, choices=choices).distance(points, others)
+
+
+class Clock:
+    """What follows from the parameters and the grid of times alone: L, u, λ, Ω and v."""
+
+    def __init__(self, parameters: Parameters, times: Array) -> None:
+        self.first = 0 if parameters.start is None else 1
+        t = np.concatenate([[0.0], times]) if self.first else np.asarray(times, dtype=float)
+        K_t = parameters.decay * (parameters.beta / (t[:, None] + t + parameters.beta)) ** parameters.alpha
+        K_t[np.diag_indices_from(K_t)] += parameters.noise
+        if self.first:
+            K_t[0, 0] -= parameters.noise  # the start is known
+        self.L = cholesky(K_t, lower=True)
+        self.u = solve_triangular(self.L, np.ones(len(t)), lower=True)
+        self.informs = self.u.copy()
+        if self.first:
+            self.informs[0] = 0.0  # where all begin tells nothing of where one ends
+        self.precision = np.concatenate([[0.0], np.cumsum(self.informs**2)])
+        self.omega = 1.0 - _sums_before(self.L * self.u)
+        self.variance = np.maximum(np.diag(K_t) - _sums_before(self.L**2), 0.0)
+
+    def whitened(self, values: Array, counts: Codes) -> Array:
+        """z of every arm, 0 after its last reading. ``values`` is (K, Q), whatever it holds after the last."""
+        held = np.arange(len(self.u)) < counts[:, None]
+        z: Array = solve_triangular(self.L, np.where(held, values, 0.0).T, lower=True, check_finite=False).T
+        return np.where(held, z, 0.0)
+
+
+def _sums_before(terms: Array) -> Array:
+    """Row q: for every place s the sum of terms[s, i] over i < q. Shape (Q+1, Q)."""
+    return np.concatenate([np.zeros((1, len(terms))), np.cumsum(terms, axis=1).T])
+
+
+class Belief:
+    """What is believed of ``points`` (K, d) on a grid of ``times``: C and q, and the means of given readings.
+
+    ``counts`` are how many readings of each arm the belief begins with; more are added by :meth:`observe`.
+
+    >>> import numpy as np
+    >>> belief = Belief(Parameters(start=10.0), np.array([[0.1], [0.9]]), np.arange(1.0, 5.0))
+    >>> belief.observe(0)
+    >>> readings = np.array([[8.0, 0, 0, 0], [0, 0, 0, 0]])     # what is not read yet does not count
+    >>> belief.means(readings)[0].round(2)
+    array([8.  , 6.6 , 5.58, 4.81])
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        points: Array,
+        times: Array,
+        choices: tuple[bool, ...] = (),
+        counts: Codes | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.parameters = parameters
+        self.clock = clock or Clock(parameters, times)
+        self.counts = np.full(len(points), self.clock.first, dtype=np.int64)
+        C = parameters.asymptotes(distances(points, points, choices))
+        if counts is not None:
+            seen = np.flatnonzero(counts)
+            self.counts += counts
+            C = _conditioned(C, seen, self.clock.precision[self.counts[seen]])
+        self.C = np.asfortranarray(C)
+
+    def copy(self) -> Belief:
+        """The same belief, to be led on with readings that are not there yet."""
+        twin = object.__new__(Belief)
+        twin.parameters, twin.clock = self.parameters, self.clock
+        twin.C, twin.counts = self.C.copy(order="F"), self.counts.copy()
+        return twin
+
+    def observe(self, arm: int) -> None:
+        """One more reading of an arm; what it says enters with the means. The lower triangle of C is kept."""
+        gain = self.clock.informs[self.counts[arm]] ** 2
+        column = self._column(arm)
+        dsyr(-gain / (1.0 + gain * column[arm]), column, lower=1, a=self.C, overwrite_a=1)
+        self.counts[arm] += 1
+
+    def _column(self, arm: int) -> Array:
+        return np.concatenate([self.C[arm, :arm], self.C[arm:, arm]])
+
+    def asymptotes(self, values: Array) -> Array:
+        """μ, given the readings: shape (K,). ``values`` is (K, times)."""
+        return self._known(_with_start(self.parameters, values))[1]
+
+    def means(self, values: Array) -> Array:
+        """The expected reading of every arm at every time; where it was read, the noise taken out. (K, times).
+
+        Appendix D: P·y_k + Ω·μ_k. With z the part P·y_k at place s is Σ_{i<q} L_si·z_i.
+        """
+        z, mu = self._known(_with_start(self.parameters, values))
+        expected: Array = z @ self.clock.L.T + self.clock.omega[self.counts] * mu[:, None]
+        return expected[:, self.clock.first :]
+
+    def variances(self, arms: Codes, places: Codes, ahead: Codes | int = 0) -> Array:
+        """Variance of the reading of each arm at a later place (1 is the first time) once it has ``ahead`` more.
+
+        v + Ω²·C_kk, with the C_kk that is left after those readings. What is read by then has none.
+        """
+        before = self.counts[arms]
+        after = np.minimum(before + ahead, len(self.clock.u))
+        C_kk = self.C[arms, arms]
+        C_kk = C_kk / (1.0 + (self.clock.precision[after] - self.clock.precision[before]) * C_kk)
+        at = places - 1 + self.clock.first
+        unknown = self.clock.variance[after, at] + self.clock.omega[after, at] ** 2 * C_kk
+        return np.where(at >= after, unknown, 0.0)
+
+    def covariance(self, arm: int) -> Array:
+        """Joint covariance of an arm's readings to come: K_** − P·K_* + ΩΩᵀ·C_kk."""
+        q, L = int(self.counts[arm]), self.clock.L
+        omega = self.clock.omega[q, q:]
+        return np.asarray(L[q:, q:] @ L[q:, q:].T + np.outer(omega, omega) * self.C[arm, arm])
+
+    def asymptotes_elsewhere(
+        self, values: Array, points: Array, others: Array, choices: tuple[bool, ...] = ()
+    ) -> tuple[Array, Array]:
+        """Mean and variance of the asymptotes of arms that are not in the belief, at ``others`` (n, d).
+
+        m + K_*(K_x + Λ⁻¹)⁻¹(f̂ − m) and K_** − K_*(K_x + Λ⁻¹)⁻¹K_*ᵀ over the arms with readings.
+        """
+        p, precision = self.parameters, self.clock.precision[self.counts]
+        z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
+        seen = np.flatnonzero(precision)
+        K_x = p.asymptotes(distances(points[seen], points[seen], choices))
+        factor = cho_factor(K_x + np.diag(1.0 / precision[seen]), lower=True)
+        K_star = Kernel(p.form, p.lengthscale, p.spread, choices)(others, points[seen])
+        estimates = (z @ self.clock.informs)[seen] / precision[seen]
+        mean = p.mean + K_star @ cho_solve(factor, estimates - p.mean)
+        return mean, p.spread + p.own - np.einsum("ij,ji->i", K_star, cho_solve(factor, K_star.T))
+
+    def _known(self, values: Array) -> tuple[Array, Array]:
+        """z and μ = m + Cγ."""
+        m = self.parameters.mean
+        z = self.clock.whitened(values, self.counts)
+        gamma = z @ self.clock.informs - self.clock.precision[self.counts] * m
+        return z, m + dsymv(1.0, self.C, gamma, lower=1)
+
+
+def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
+    """C once the asymptotes of ``seen`` are read with a precision: C − C_s(C_ss + Λ⁻¹)⁻¹C_sᵀ."""
+    if not len(seen):
+        return C
+    L = cholesky(C[np.ix_(seen, seen)] + np.diag(1.0 / precision), lower=True)
+    half = solve_triangular(L, C[seen], lower=True, check_finite=False)
+    return np.asarray(C - half.T @ half)
+
+
+def log_likelihood(parameters: Parameters, apart: Array, times: Array, values: Array, counts: Codes) -> float:
+    """log p(readings) of arms with the first ``counts`` of ``values`` (K, times) read; ``apart`` are their distances.
+
+    The readings of an arm given its asymptote, then the asymptotes' estimates f̂_k = Σu·z/λ, which
+    vary by 1/λ around f. Where curves have a common start it is the likelihood of what came after it.
+    """
+    clock = Clock(parameters, times)
+    q = counts + clock.first
+    z = clock.whitened(_with_start(parameters, values), q)[:, clock.first :]
+    informs, precision = clock.informs[clock.first :], clock.precision[q]
+    estimates = z @ informs / precision
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.diag(clock.L)[clock.first :]))])[counts]
+    own = -0.5 * ((z**2).sum() - (estimates**2 * precision).sum()) - logs.sum() - 0.5 * np.log(precision).sum()
+    K_x = parameters.asymptotes(apart)
+    L = cholesky(K_x + np.diag(1.0 / precision), lower=True, check_finite=False)
+    w = solve_triangular(L, estimates - parameters.mean, lower=True, check_finite=False)
+    return float(own - 0.5 * (w @ w) - np.log(np.diag(L)).sum() - 0.5 * counts.sum() * math.log(2 * math.pi))
+
+
+def _with_start(parameters: Parameters, values: Array) -> Array:
+    """The readings, after the one at time 0 where there is such a one."""
+    if parameters.start is None:
+        return values
+    return np.concatenate([np.full((len(values), 1), parameters.start), values], axis=1)
+
+
+class Mixture:
+    """Several beliefs of the same readings, one for each likely set of parameters, as one by its moments."""
+
+    def __init__(self, beliefs: list[Belief]) -> None:
+        self.beliefs = beliefs
+        self.first = beliefs[0].clock.first
+        self._apart: Array | None = None
+
+    @property
+    def counts(self) -> Codes:
+        """Readings of each arm, without the start. Shape (K,)."""
+        return self.beliefs[0].counts - self.first
+
+    def copy(self) -> Mixture:
+        return Mixture([belief.copy() for belief in self.beliefs])
+
+    def observe(self, arm: int) -> None:
+        for belief in self.beliefs:
+            belief.observe(arm)
+
+    def means(self, values: Array) -> Array:
+        """The mean over the beliefs, shape (K, times); how far they are apart is kept for the variances."""
+        found = [belief.means(values) for belief in self.beliefs]
+        if len(found) == 1:
+            return found[0]
+        self._apart = np.var(found, axis=0)
+        return np.asarray(np.mean(found, axis=0))
+
+    def variances(self, arms: Codes, places: Codes, ahead: Codes | int = 0) -> Array:
+        """The mean variance, and how far the means are apart."""
+        within = sum(belief.variances(arms, places, ahead) for belief in self.beliefs) / len(self.beliefs)
+        return np.asarray(within if self._apart is None else within + self._apart[arms, places - 1])

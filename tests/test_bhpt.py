@@ -1,0 +1,249 @@
+"""BHPT and its baselines: what they decide, how budgets change it, and what their reasons say."""
+
+import math
+
+import numpy as np
+import pytest
+
+import shoestring as ss
+from shoestring.errors import MethodError
+from shoestring.executors import Simulated
+from shoestring.methods import BHPT, BayesianOptimization
+from shoestring.methods.beliefs import grid
+from shoestring.models.action_values import (
+    exhausted,
+    expected_minimum,
+    other_best,
+    outlook,
+    value_of_looking,
+    value_of_trying,
+)
+from shoestring.models.freeze_thaw import Belief, Mixture, Parameters
+from shoestring.problems import CurveTable
+
+RNG = np.random.default_rng
+
+
+def viewed(left, counts=(0, 2, 5, 8), steps=8, seed=0, **parameters):
+    """An outlook on four arms with some readings."""
+    belief = Belief(
+        Parameters(start=5.0, **parameters),
+        RNG(seed).random((4, 2)),
+        np.arange(1.0, steps + 1),
+        counts=np.array(counts),
+    )
+    mixture = Mixture([belief])
+    means = mixture.means(3 + RNG(seed).normal(size=(4, steps)))
+    return outlook(mixture, means, np.arange(1, steps + 1), left, np.ones(4, dtype=bool)), means
+
+
+class TestActionValues:
+    def test_expected_minimum_by_simulation(self):
+        draws = RNG(0).normal(1.0, 2.0, 400_000)
+        expected = np.minimum(draws, 0.5).mean()
+        assert expected_minimum(np.array([1.0]), np.array([2.0]), 0.5)[0] == pytest.approx(expected, abs=0.02)
+        assert expected_minimum(np.array([1.0]), np.array([0.0]), 0.5)[0] == 0.5
+
+    def test_an_outlook_reaches_as_far_as_the_budget_and_the_last_step(self):
+        view, means = viewed(left=2)
+        for arm, reached in enumerate((0, 2, 5)):
+            assert view.loss[arm] == means[arm, reached : reached + 2].min()
+        assert view.loss[3] == math.inf, "trained to its end"
+        far, means = viewed(left=100)
+        assert far.loss[2] == means[2, 5:].min()
+        np.testing.assert_array_equal(view.losses_with(1)[:3], means[[0, 1, 2], [0, 2, 5]])
+
+    def test_q_is_the_expected_minimum_with_the_best_of_the_others(self):
+        view, _ = viewed(left=3)
+        values, deviation = value_of_trying(view), view.deviation()
+        for arm in range(3):
+            rest = min(view.loss[k] for k in range(3) if k != arm)
+            expected = expected_minimum(view.loss[arm : arm + 1], deviation[arm : arm + 1], rest)[0]
+            assert values[arm] == pytest.approx(expected)
+        assert values[3] == math.inf
+        assert (value_of_trying(view, in_hand=-3.0)[:3] <= -3.0).all()
+
+    def test_a_look_is_worth_the_less_the_less_it_tells(self):
+        """With the look ahead as wide as all that is to come, an arm is known for certain: then it is Q."""
+        view, _ = viewed(left=100)
+        looking, trying = value_of_looking(view), value_of_trying(view)
+        assert (looking[:3] >= trying[:3] - 1e-9).all()
+        assert looking[2] == pytest.approx(trying[2]), "three readings ahead is the end of this arm"
+
+    def test_a_look_that_takes_all_that_is_left_is_not_considered(self):
+        view, _ = viewed(left=1)
+        assert (value_of_looking(view) == math.inf).all()
+
+    def test_exhaustion(self):
+        assert exhausted(viewed(left=1)[0])
+        assert not exhausted(viewed(left=100)[0])
+
+    def test_other_best(self):
+        np.testing.assert_array_equal(other_best(np.array([3.0, 1.0, 2.0])), [1, 2, 1])
+        np.testing.assert_array_equal(other_best(np.array([3.0])), [math.inf])
+
+
+def table(arms=30, steps=12, seed=0):
+    """Curves that fall from 5 to a floor that depends smoothly on two parameters."""
+    rng = RNG(seed)
+    X = rng.random((arms, 2))
+    floor = 3 * ((X - 0.4) ** 2).sum(axis=1)
+    Y = floor[:, None] + (5 - floor[:, None]) * 0.7 ** np.arange(1, steps + 1)
+    return CurveTable(X, Y + 0.01 * rng.normal(size=Y.shape), space={"a": (0.0, 1.0), "b": (0.0, 1.0)})
+
+
+def run(method, budget=60, problem=None, seed=0, workers=1):
+    problem = problem or table()
+    study = ss.Study(
+        problem.space, budget=ss.Budget(steps=budget), method=method, max_resource=problem.max_resource, seed=seed
+    )
+    study.run(problem, executor=Simulated(workers))
+    return study
+
+
+def shares(study):
+    """How the steps were spread over the arms, largest first."""
+    return sorted((trial.step for trial in study.trials), reverse=True)
+
+
+RULES = {"q": BHPT(), "eps": BHPT(epsilon=0.5), "kgm": BHPT(rule="kgm"), "slice": BHPT(learn="slice")}
+
+
+@pytest.mark.parametrize("rule", ["q", "eps", "slice"])
+def test_it_finds_a_good_arm(rule):
+    problem = table()
+    regrets = [problem.normalised_regret(run(RULES[rule], seed=seed).history) for seed in range(4)]
+    random = [problem.normalised_regret(run("random", seed=seed).history) for seed in range(4)]
+    assert np.mean(regrets) < 0.3
+    assert np.mean(regrets) < np.mean(random)
+
+
+def test_another_budget_makes_other_decisions():
+    """A small budget goes to one arm after a few looks; a large one is spread wide first."""
+    small, large = run(BHPT(learn=None), budget=12), run(BHPT(learn=None), budget=120)
+    assert len(large.trials) > len(small.trials)
+    begun = [grant.trial for grant in large.history.grants[:12]]
+    assert [grant.trial for grant in small.history.grants] != begun
+    assert shares(small)[0] >= 5
+
+
+def test_the_last_units_go_to_the_best_arm():
+    study = run(BHPT(), budget=20)
+    assert "needs all that is left" in study.history.grants[-1].reason
+    assert study.history.grants[-1].trial == min(study.trials, key=lambda t: min(t.losses.values())).index
+
+
+def test_without_epsilon_zero_and_one():
+    """ε = 0 is the best arm always (after the first), ε = 1 never: the two branches of Eq. 11."""
+    always = run(BHPT(epsilon=0.0, learn=None), budget=12)
+    never = run(BHPT(epsilon=1.0, learn=None), budget=30)
+    assert all("may overtake" not in grant.reason for grant in always.history.grants)
+    assert any("may overtake" in grant.reason for grant in never.history.grants[:10])
+
+
+def test_reasons_are_in_the_users_units():
+    problem = table()
+    flipped = CurveTable(
+        problem.space.meta["rows"], -1000 * problem._Y, space={"a": (0.0, 1.0), "b": (0.0, 1.0)}, mode="max"
+    )
+    low, high = (
+        run(BHPT()),
+        ss.Study(flipped.space, budget=ss.Budget(steps=60), method=BHPT(), mode="max", max_resource=12, seed=0),
+    )
+    high.run(flipped, executor=Simulated(1))
+    assert [g.trial for g in low.history.grants] == [g.trial for g in high.history.grants]
+    reason = high.history.grants[-1].reason
+    told = float(reason.split("should reach ")[1].split(" ")[0])
+    assert -5000 <= told <= 0
+    assert "steps that are left" in reason
+    assert "arm " in reason
+
+
+def test_running_grants_are_thought_of_as_done():
+    """With several workers no arm is granted twice at a time, and the arms differ."""
+    study = run(BHPT(), workers=5, budget=40)
+    first = [grant.trial for grant in study.history.grants[:5]]
+    assert len(set(first)) == 5
+    assert study.spent["steps"] == 40
+
+
+def test_the_pool_doubles_when_half_of_it_is_begun():
+    def flat(trial):
+        for step in range(trial.start + 1, 3):
+            yield 1.0 + 0.01 * trial.arm
+
+    study = ss.tune(flat, {"x": (0.0, 1.0)}, budget="60 steps", max_resource=2, method=BHPT(pool=4, learn=None))
+    assert len(study.trials) > 4
+    assert study.verify().ok
+
+
+def test_a_finite_space_is_trained_to_its_end():
+    def curve(trial):
+        for step in range(trial.start + 1, 4):
+            yield trial.config["a"] + 1 / step
+
+    study = ss.tune(curve, {"a": [1, 2, 3]}, budget="100 steps", max_resource=3, method=BHPT())
+    assert study.spent["steps"] == 9
+    assert study.state != "running"
+
+
+@pytest.mark.parametrize("wild", [math.nan, math.inf, 1e300])
+def test_diverging_losses_do_no_harm(wild):
+    def curve(trial):
+        for step in range(trial.start + 1, 10):
+            yield wild if trial.config["x"] > 0.6 and step > 2 else 1e-4 * abs(trial.config["x"] - 0.3) + 1e-4 / step
+
+    study = ss.tune(curve, {"x": (0.0, 1.0)}, budget="90 steps", max_resource=9, method=BHPT())
+    assert study.spent["steps"] == 90
+    assert study.best.value < 1e-4
+
+
+def test_a_budget_of_seconds_and_of_cost():
+    class Slow:
+        space = ss.space(x=(0.0, 1.0))
+
+        def reading(self, config, step, seed):
+            return ss.Reading(abs(config["x"] - 0.3) + 1 / step, cost=2.0)
+
+        def seconds(self, config, step, seed):
+            return 10.0
+
+        def __call__(self, trial):
+            for step in range(trial.start + 1, 10):
+                yield self.reading(trial.config, step, trial.seed)
+
+    for budget in ("500s", "100 cost"):
+        study = ss.tune(Slow(), Slow.space, budget=budget, max_resource=9, method=BHPT(), executor=Simulated(1))
+        assert 45 <= study.spent["steps"] <= 50
+        assert "needs all that is left" in study.history.grants[-1].reason
+
+
+class TestBaselines:
+    def test_bayesian_optimisation_stops_nothing(self):
+        study = run(BayesianOptimization(), budget=60)
+        assert shares(study) == [12] * 5
+        assert all("improvement" in grant.reason for grant in study.history.grants[1:])
+
+
+def test_grid():
+    assert grid(27, None) == tuple(range(1, 28))
+    assert grid(100, None)[:2] == (4, 8)
+    assert grid(5, 2) == (2, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"rule": "best"}, "rule is 'best'"),
+        ({"epsilon": 2.0}, "epsilon is 2.0"),
+        ({"rule": "kgm", "epsilon": 0.5}, "epsilon is 0.5"),
+        ({"pool": 0}, "pool is 0"),
+        ({"learn": "mcmc"}, "learn is 'mcmc'"),
+        ({"scale": "sqrt"}, "scale is 'sqrt'"),
+        ({"parameters": {"gamma": 1.0}}, "parameters has 'gamma'"),
+        ({"parameters": {"noise": -1.0}}, "noise is -1.0"),
+    ],
+)
+def test_wrong_options_are_refused(options, told):
+    with pytest.raises(MethodError, match=told):
+        BHPT(**options)
