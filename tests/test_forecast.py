@@ -11,6 +11,7 @@ from shoestring.methods.learning_curves import Pool, loss_of_score, normal_score
 from shoestring.models.curve_process import CurvePrior, CurveProcess
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.testing import played
+from shoestring.testing.laws import check_cached_equals_fresh
 
 LAST = 34
 P = CurvePrior()
@@ -224,6 +225,15 @@ def test_it_ends_when_everything_is_trained():
     study.run(train, progress=False)
     assert study.spent["steps"] == 12
     assert study.state == "finished"
+
+
+def test_long_studies_are_condensed_and_go_on_alike(monkeypatch):
+    monkeypatch.setattr("shoestring.methods.forecast._MOST_READINGS", 24)
+    problem, budget = curves("branin"), ss.Budget(steps=200)
+    study, events = played(Forecast(pool=50), problem, budget=budget, workers=2, max_resource=27)
+    check_cached_equals_fresh(Forecast(pool=50), events)
+    assert sum(len(trial.losses) > 0 for trial in study.trials) > 24
+    assert study.history.best().value - problem.best < 1.0
 
 
 @pytest.mark.parametrize("workers", [1, 7])

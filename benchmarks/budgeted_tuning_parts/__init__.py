@@ -1,0 +1,1 @@
+"""The experiments of ``budgeted_tuning.py``, one file each."""

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 # Promotions by rank compare arms at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
 _RUNG = 2
+# Readings that the process holds at most; beyond, half of them are kept: the last ones of the best arms.
+_MOST_READINGS = 2000
 # New configurations near the chosen one and the best begun ones, compared before an arm is begun.
 _NEAR = 48
 
@@ -250,14 +252,16 @@ class _View:
         self.milestones = milestones(top)
         self.rungs = (*self.milestones[:-1:_RUNG], top)
         self.ranked: list[list[tuple[float, int]]] = [[] for _ in self.rungs]
-        choices = tuple(bool(n) for n in history.codec.choices)
-        self.process: CurveProcess = CurveProcess(self.pool.points, top, choices)
+        self._choices = tuple(bool(n) for n in history.codec.choices)
+        self.process: CurveProcess = CurveProcess(self.pool.points, top, self._choices)
         self.points: Array = self.pool.points
         # Per column: the step its curve is at, and whether its arm is paused there.
         self.step = np.zeros(len(self.pool), dtype=np.int64)
         self.paused = np.zeros(len(self.pool), dtype=bool)
         self.column: dict[int, int] = {}
         self.arm_at: dict[int, Arm] = {}
+        # The readings that the process holds: column and step, and the best loss so far there.
+        self._readings: list[tuple[int, int]] = []
         self.losses: list[float] = []
         self.guarded = 0
         self._lowest: dict[int, float] = {}
@@ -290,10 +294,24 @@ class _View:
             self._begin(history, history.arms[index])
         if step not in self.milestones:
             return
-        self.process.add(self.column[index], step)
-        self.losses.append(lowest)
+        self._add(self.column[index], step, lowest)
         if step in self.rungs:
             insort(self.ranked[self.rungs.index(step)], (lowest, index))
+        if len(self.losses) == _MOST_READINGS:
+            self._condense()
+
+    def _add(self, column: int, step: int, loss: float) -> None:
+        self.process.add(column, step)
+        self.losses.append(loss)
+        self._readings.append((column, step))
+
+    def _condense(self) -> None:
+        """Half of the readings are kept, the last ones of the best arms: time and memory stay bounded."""
+        last = {column: (loss, column, step) for (column, step), loss in zip(self._readings, self.losses, strict=True)}
+        self.process = type(self.process)(self.points, self.milestones[-1], self._choices)
+        self.losses, self._readings = [], []
+        for loss, column, step in sorted(last.values())[: _MOST_READINGS // 2]:
+            self._add(column, step, loss)
 
     def _begin(self, history: History, arm: Arm) -> None:
         import numpy as np

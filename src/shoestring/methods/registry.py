@@ -76,9 +76,9 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     """A method for what is given, and one line that says which and why."""
     if max_resource is None or max_resource == 1:
         return named("tpe"), "auto picked tpe: the objective gives one reading a trial, so only what to try matters"
-    return named("asha-tpe"), (
-        f"auto picked asha-tpe: trials can be stopped early (up to {max_resource} steps each), "
-        f"so {budget} is spread over many starts and the promising ones go on"
+    return named("forecast"), (
+        f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
+        f"so {budget} goes to those whose curves promise most"
     )
 
 

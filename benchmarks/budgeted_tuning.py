@@ -1,0 +1,29 @@
+"""Tuning under a budget constraint: the figures of the paper, and recorded learning curves.
+
+    python benchmarks/budgeted_tuning.py --figure 1a
+    SHOESTRING_DATA=… python benchmarks/budgeted_tuning.py --table curves --seeds 10
+    SHOESTRING_DATA=… python benchmarks/budgeted_tuning.py --figure 3
+
+Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019.
+"""
+
+from budgeted_tuning_parts import curves, families, synthetic
+from common import main
+
+TABLES = {
+    "exact": synthetic.exactness,
+    "cost": synthetic.cost,
+    "trap": synthetic.trap,
+    "curves": curves.table,
+}
+FIGURES = {
+    "1a": synthetic.figure_1a,
+    "1b": synthetic.figure_1b,
+    "1c": synthetic.figure_1c,
+    "3": families.figure,
+    "5a": synthetic.figure_5a,
+    "5b": synthetic.figure_5b,
+}
+
+if __name__ == "__main__":
+    main(__doc__, TABLES, FIGURES, seeds=60, quick_seeds=3)
