@@ -111,7 +111,7 @@ def shares(study):
     return sorted((trial.step for trial in study.trials), reverse=True)
 
 
-RULES = {"q": BHPT(), "eps": BHPT(epsilon=0.5), "kgm": BHPT(rule="kgm"), "slice": BHPT(learn="slice")}
+RULES = {"q": BHPT(rule="q"), "eps": BHPT(epsilon=0.5), "kgm": BHPT(rule="kgm"), "slice": BHPT(rule="q", learn="slice")}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -125,7 +125,7 @@ def test_it_finds_a_good_arm(rule):
 
 def test_another_budget_makes_other_decisions():
     """A small budget goes to one arm after a few looks; a large one is spread wide first."""
-    small, large = run(BHPT(learn=None), budget=12), run(BHPT(learn=None), budget=120)
+    small, large = run(BHPT(rule="q", learn=None), budget=12), run(BHPT(rule="q", learn=None), budget=120)
     assert len(large.trials) > len(small.trials)
     begun = [grant.trial for grant in large.history.grants[:12]]
     assert [grant.trial for grant in small.history.grants] != begun
@@ -133,7 +133,7 @@ def test_another_budget_makes_other_decisions():
 
 
 def test_the_last_units_go_to_the_best_arm():
-    study = run(BHPT(), budget=20)
+    study = run(BHPT(rule="q"), budget=20)
     assert "needs all that is left" in study.history.grants[-1].reason
     assert study.history.grants[-1].trial == min(study.trials, key=lambda t: min(t.losses.values())).index
 
@@ -218,7 +218,7 @@ def test_a_budget_of_seconds_and_of_cost():
                 yield self.reading(trial.config, step, trial.seed)
 
     for budget in ("500s", "100 cost"):
-        study = ss.tune(Slow(), Slow.space, budget=budget, max_resource=9, method=BHPT(), executor=Simulated(1))
+        study = ss.tune(Slow(), Slow.space, budget=budget, max_resource=9, method=BHPT(rule="q"), executor=Simulated(1))
         assert 45 <= study.spent["steps"] <= 50
         assert "needs all that is left" in study.history.grants[-1].reason
 

@@ -83,7 +83,7 @@ def played(sets: Callable[[int], tuple[Array, Array]], seed: int, method: Method
 
 
 METHODS: dict[str, Method] = {
-    "BHPT": BHPT(**KNOWN),
+    "BHPT": BHPT(**KNOWN, rule="q"),
     "BHPT-ε": BHPT(**KNOWN, epsilon=0.5),
     "KGm": BHPT(**KNOWN, rule="kgm"),
     "Hyperband": named("hyperband"),
@@ -167,8 +167,8 @@ ALONE: dict[str, Method] = {
     "Q-ε alone": BHPT(**KNOWN, rule="q-alone", epsilon=0.5),
 }
 LEARNED: dict[str, Method] = {
-    "BHPT, slice sampling": BHPT(**{**KNOWN, "learn": "slice"}),
-    "BHPT, likeliest": BHPT(**{**KNOWN, "learn": "ml"}),
+    "BHPT, slice sampling": BHPT(**{**KNOWN, "learn": "slice"}, rule="q"),
+    "BHPT, likeliest": BHPT(**{**KNOWN, "learn": "ml"}, rule="q"),
 }
 
 
