@@ -1,6 +1,7 @@
 """BHPT and its baselines: what they decide, how budgets change it, and what their reasons say."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,8 +9,11 @@ import pytest
 import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
-from shoestring.methods import BHPT, BayesianOptimization
+from shoestring.methods import BHPT, BayesianOptimization, FreezeThaw, RandomSearch
 from shoestring.methods.beliefs import grid
+from shoestring.methods.freeze_thaw import entropies
+from shoestring.methods.learning_curves import expected_improvement
+from shoestring.methods.rollout import reward
 from shoestring.models.action_values import (
     exhausted,
     expected_minimum,
@@ -18,7 +22,8 @@ from shoestring.models.action_values import (
     value_of_looking,
     value_of_trying,
 )
-from shoestring.models.freeze_thaw import Belief, Mixture, Parameters
+from shoestring.models.fantasies import Part, part_of
+from shoestring.models.freeze_thaw import Belief, Clock, Mixture, Parameters
 from shoestring.problems import CurveTable
 
 RNG = np.random.default_rng
@@ -106,10 +111,10 @@ def shares(study):
     return sorted((trial.step for trial in study.trials), reverse=True)
 
 
-RULES = {"q": BHPT(), "eps": BHPT(epsilon=0.5), "kgm": BHPT(rule="kgm"), "slice": BHPT(learn="slice")}
+RULES = {"q": BHPT(rule="q"), "eps": BHPT(epsilon=0.5), "kgm": BHPT(rule="kgm"), "slice": BHPT(rule="q", learn="slice")}
 
 
-@pytest.mark.parametrize("rule", ["q", "eps", "slice"])
+@pytest.mark.parametrize("rule", RULES)
 def test_it_finds_a_good_arm(rule):
     problem = table()
     regrets = [problem.normalised_regret(run(RULES[rule], seed=seed).history) for seed in range(4)]
@@ -120,7 +125,7 @@ def test_it_finds_a_good_arm(rule):
 
 def test_another_budget_makes_other_decisions():
     """A small budget goes to one arm after a few looks; a large one is spread wide first."""
-    small, large = run(BHPT(learn=None), budget=12), run(BHPT(learn=None), budget=120)
+    small, large = run(BHPT(rule="q", learn=None), budget=12), run(BHPT(rule="q", learn=None), budget=120)
     assert len(large.trials) > len(small.trials)
     begun = [grant.trial for grant in large.history.grants[:12]]
     assert [grant.trial for grant in small.history.grants] != begun
@@ -128,7 +133,7 @@ def test_another_budget_makes_other_decisions():
 
 
 def test_the_last_units_go_to_the_best_arm():
-    study = run(BHPT(), budget=20)
+    study = run(BHPT(rule="q"), budget=20)
     assert "needs all that is left" in study.history.grants[-1].reason
     assert study.history.grants[-1].trial == min(study.trials, key=lambda t: min(t.losses.values())).index
 
@@ -169,7 +174,7 @@ def test_running_grants_are_thought_of_as_done():
 
 def test_the_pool_doubles_when_half_of_it_is_begun():
     def flat(trial):
-        for step in range(trial.start + 1, 3):
+        for _ in range(trial.start, 2):
             yield 1.0 + 0.01 * trial.arm
 
     study = ss.tune(flat, {"x": (0.0, 1.0)}, budget="60 steps", max_resource=2, method=BHPT(pool=4, learn=None))
@@ -213,7 +218,7 @@ def test_a_budget_of_seconds_and_of_cost():
                 yield self.reading(trial.config, step, trial.seed)
 
     for budget in ("500s", "100 cost"):
-        study = ss.tune(Slow(), Slow.space, budget=budget, max_resource=9, method=BHPT(), executor=Simulated(1))
+        study = ss.tune(Slow(), Slow.space, budget=budget, max_resource=9, method=BHPT(rule="q"), executor=Simulated(1))
         assert 45 <= study.spent["steps"] <= 50
         assert "needs all that is left" in study.history.grants[-1].reason
 
@@ -223,6 +228,58 @@ class TestBaselines:
         study = run(BayesianOptimization(), budget=60)
         assert shares(study) == [12] * 5
         assert all("improvement" in grant.reason for grant in study.history.grants[1:])
+
+    def test_freeze_thaw_freezes_and_thaws(self):
+        study = run(FreezeThaw(learn=None), budget=80)
+        went_back = [a.trial != b.trial and b.start > 0 for a, b in pairwise(study.history.grants)]
+        assert any(went_back)
+        assert len(study.trials) > 3
+
+    def test_freeze_thaw_prefers_the_reading_that_tells(self):
+        """Of two arms that may be best, the one that is hardly known; a sure loser's reading tells nothing."""
+        clock = Clock(Parameters(start=5.0), np.arange(1.0, 9.0))
+        part = Part(clock, np.array([0.0, 0.0, 9.0]), np.diag([0.01, 1.0, 0.01]), np.array([5, 1, 5]), np.zeros((3, 9)))
+        left = entropies(part, RNG(0).standard_normal((500, 3)))
+        assert left.argmin() == 1
+
+    def test_rollout_of_one_reading_is_expected_improvement(self):
+        part, best = imagined(), 2.0
+        means, variances = part.next_readings()
+        for arm in range(3):
+            expected = expected_improvement(means, np.sqrt(variances), best)[arm]
+            assert reward(part, arm, best, 1) == pytest.approx(expected)
+            assert reward(part, arm, best, 3) >= expected - 0.05 * abs(expected) - 1e-3
+
+    def test_random_search_is_the_method_of_that_name(self):
+        assert [g.config for g in run(RandomSearch()).history.grants] == [
+            g.config for g in run("random").history.grants
+        ]
+
+    def test_an_imagined_reading_does_what_a_reading_does(self):
+        belief, values = believed()
+        arms = np.array([2, 0, 3])
+        part = part_of(belief, values, arms)
+        mean, variance = part.next_readings()
+        np.testing.assert_allclose(variance, belief.variances(arms, np.array([3, 1, 6])))
+        values[2, 2] = 1.7
+        after = part.after(0, 1.7)
+        belief.observe(2)
+        later = part_of(belief, values, arms)
+        assert mean[0] != 1.7
+        for one, two in ((after.mu, later.mu), (after.C, later.C), (after.p, later.p), (after.q, later.q)):
+            np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+def believed():
+    values = 3 + RNG(3).normal(size=(4, 8))
+    return Belief(
+        Parameters(start=5.0), RNG(2).random((4, 2)), np.arange(1.0, 9.0), counts=np.array([0, 1, 2, 5])
+    ), values
+
+
+def imagined():
+    belief, values = believed()
+    return part_of(belief, values, np.array([0, 1, 2]))
 
 
 def test_grid():

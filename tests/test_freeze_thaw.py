@@ -1,5 +1,7 @@
 """The freeze-thaw belief against the joint Gaussian that it stands for, and what is learned of its parameters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -8,7 +10,7 @@ from shoestring.errors import MethodError
 from shoestring.models.freeze_thaw import Belief, Mixture, Parameters, distances, log_likelihood
 from shoestring.models.freeze_thaw_learning import Readings, likeliest, moved, sampled
 
-STARTS = [None, 5.0]
+STARTS = [{"start": None}, {"start": 5.0}, {"start": 5.0, "start_informs": True}]
 
 
 class Joint:
@@ -20,8 +22,12 @@ class Joint:
         K_t = p.decay * (p.beta / (t[:, None] + t + p.beta)) ** p.alpha
         share = np.zeros(T) if p.start is None else K_t[1:, 0] / K_t[0, 0]  # what the start still weighs
         decay = K_t[1:, 1:] - (0 if p.start is None else np.outer(share, K_t[0, 1:]))
-        mean = np.tile(share * (p.start or 0.0) + (1 - share) * p.mean, K)
-        K_x = p.asymptotes(distances(points, points))
+        K_x = replace(p, start=None).asymptotes(distances(points, points))[1]
+        level = np.full(K, p.mean)
+        if p.start_informs:  # the start as one more reading, solved for by itself
+            gain = np.linalg.solve(K_x + p.decay * np.eye(K), K_x).T
+            level, K_x = level + gain @ (p.start - level), K_x - gain @ K_x
+        mean = np.kron(np.ones(K), share * (p.start or 0.0)) + np.kron(level, 1 - share)
         smooth = np.kron(np.eye(K), decay) + np.kron(K_x, np.outer(1 - share, 1 - share))
         read = np.concatenate([k * T + np.arange(n) for k, n in enumerate(counts)]).astype(int)
         seen = np.concatenate([values[k, :n] for k, n in enumerate(counts)])
@@ -32,7 +38,7 @@ class Joint:
         self.log_likelihood = multivariate_normal(mean[read], noisy[np.ix_(read, read)]).logpdf(seen)
         to_asymptotes = np.kron(K_x, 1 - share)[:, read]
         weights = np.linalg.solve(noisy[np.ix_(read, read)], to_asymptotes.T).T
-        self.asymptotes = p.mean + weights @ (seen - mean[read])
+        self.asymptotes = level + weights @ (seen - mean[read])
         self.asymptotes_covariance = K_x - weights @ to_asymptotes.T
 
 
@@ -40,7 +46,7 @@ class Joint:
 def case(request):
     """Parameters, points, times, values, how often each arm was read, and the joint Gaussian."""
     rng = np.random.default_rng(1)
-    parameters = Parameters(start=request.param, own=0.1, noise=0.01, mean=0.7, lengthscale=0.5)
+    parameters = Parameters(**request.param, own=0.1, noise=0.01, mean=0.7, lengthscale=0.5)
     points, times = rng.random((7, 3)), 1.3 * np.arange(1.0, 10.0)
     values, counts = 1 + 2 * rng.normal(size=(7, 9)), np.array([0, 3, 1, 9, 5, 0, 2])
     return parameters, points, times, values, counts, Joint(parameters, points, times, values, counts)
@@ -75,7 +81,7 @@ class TestAgainstTheJoint:
         np.testing.assert_allclose(np.tril(belief.C), np.tril(joint.asymptotes_covariance), atol=1e-9)
 
     def test_the_joint_of_a_horizon(self, case):
-        parameters, points, times, values, counts, joint = case
+        parameters, points, times, _, counts, joint = case
         belief = observed(parameters, points, times, counts)
         for arm in (1, 4, 5):
             rows = arm * len(times) + np.arange(counts[arm], len(times))
@@ -94,11 +100,15 @@ class TestAgainstTheJoint:
     def test_log_likelihood(self, case):
         parameters, points, times, values, counts, joint = case
         seen = counts > 0
+        if parameters.start_informs:  # of the arms that are given
+            joint = Joint(parameters, points[seen], times, values[seen], counts[seen])
         found = log_likelihood(parameters, distances(points[seen], points[seen]), times, values[seen], counts[seen])
         assert found == pytest.approx(joint.log_likelihood, abs=1e-8)
 
     def test_arms_that_are_not_in_the_belief(self, case):
         parameters, points, times, values, counts, joint = case
+        if parameters.start_informs:
+            pytest.skip("there an arm informs by being in the belief, for it has begun")
         others = np.array([0, 5])  # no readings: leaving them out of the belief changes nothing
         rest = np.setdiff1d(np.arange(7), others)
         belief = observed(parameters, points[rest], times, counts[rest])
@@ -138,7 +148,9 @@ def drawn(parameters, arms=40, steps=15, seed=0):
     """Curves from the prior."""
     rng = np.random.default_rng(seed)
     points, times = rng.random((arms, 2)), np.arange(1.0, steps + 1)
-    f = parameters.mean + np.linalg.cholesky(parameters.asymptotes(distances(points, points))) @ rng.normal(size=arms)
+    f = parameters.mean + np.linalg.cholesky(parameters.asymptotes(distances(points, points))[1]) @ rng.normal(
+        size=arms
+    )
     belief = Belief(parameters, points, times)
     values = np.zeros((arms, steps))
     clock = belief.clock

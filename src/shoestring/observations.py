@@ -85,8 +85,8 @@ class Observations:
             return
         if not first:
             self._room["points"] = self._room["points"].reshape(0, history.codec.dimensions)
-        self._room = {name: _with_room(array, n) for name, array in self._room.items()}
-        self._columns = {step: _with_room(column, n) for step, column in self._columns.items()}
+        self._room = {name: with_room(array, n) for name, array in self._room.items()}
+        self._columns = {step: with_room(column, n) for step, column in self._columns.items()}
         for index in range(first, n):
             self._room["points"][index] = history.codec.encode(history.arms[index].config)
         self._seen["arms"] = n
@@ -119,7 +119,7 @@ class Observations:
             if len(self._columns) == _KEPT_STEPS:
                 del self._columns[next(iter(self._columns))]
             column = np.array([_mean_loss(arm, step) for arm in self._arms], dtype=float)
-            self._columns[step] = _with_room(column, len(self._room["reached"]))
+            self._columns[step] = with_room(column, len(self._room["reached"]))
         return self._columns[step][: len(self)]
 
     def furthest_step(self, enough: int) -> int:
@@ -148,7 +148,7 @@ def _mean_loss(arm: Arm, step: int) -> float:
     return sum(losses) / len(losses) if losses else math.nan
 
 
-def _with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
+def with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
     """The array with room for n rows: at least doubled when it grows, so that growing stays cheap."""
     import numpy as np
 

@@ -29,6 +29,7 @@ from shoestring.methods.learning_curves import (
     steps_are_free,
     trial_of,
 )
+from shoestring.observations import with_room
 from shoestring.schedulers.rungs import top_resource
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ _SAMPLES = 5
 
 # What curves are like before any is seen: fitted to the normal scores of recorded curves.
 SHIPPED: dict[str, Any] = {
-    "alpha": 1.0, "beta": 1.0, "decay": 1.0, "noise": 1e-3, "spread": 1.0, "own": 0.1, "lengthscale": 0.9,
-    "mean": 0.0, "start": 2.0, "form": "matern52",
+    "alpha": 0.303, "beta": 0.239, "decay": 4.49, "noise": 5.2e-3, "spread": 1.54, "own": 2.5e-3,
+    "lengthscale": 0.958, "mean": -0.257, "start": 1.8, "form": "matern52",
 }  # fmt: skip
 
 
@@ -127,18 +128,25 @@ class View:
         self.readings: list[tuple[int, float]] = []
         self._lowest: dict[int, float] = {}
         self._reached: dict[int, int] = {}
-        self._seen = 0
+        self._seen = {"readings": 0, "grants": 0, "closings": 0}
 
     def update(self, history: History) -> View:
-        for trial, step, loss in history.readings[self._seen :]:
+        changed = {grant.arm for grant in history.grants[self._seen["grants"] :]}
+        changed.update(trial.arm for trial in history.closings[self._seen["closings"] :])
+        for trial, step, loss in history.readings[self._seen["readings"] :]:
+            changed.add(trial.arm)
             if not trial.replicate:
                 self._read(trial.arm, step, loss)
-        self._seen = len(history.readings)
+        self._seen = {name: len(getattr(history, name)) for name in self._seen}
         generation = self._generation_of(history)
         if generation != self._generation:
             self._generation = generation
             self._gather(history)
-        self.pool.update(history)
+            changed = set(range(len(history.arms)))
+        for index in sorted(changed):
+            arm = history.arms[index]
+            column = self.column(arm)
+            self.arm_at[column], self.open[column] = arm, trial_of(arm).state == "paused"
         self._learn_and_observe(history)
         return self
 
@@ -174,6 +182,8 @@ class View:
         self.points = np.vstack([self.pool.points, *points]) if points else self.pool.points
         self._outside = {arm.index: len(self.pool) + i for i, arm in enumerate(outside)}
         self._columns: dict[int, int] = {}
+        self.arm_at: dict[int, Arm] = {}
+        self.open = np.ones(len(self.points), dtype=bool)
         self._fit = -1
         self.choices = tuple(bool(n) for n in history.codec.choices)
 
@@ -191,11 +201,12 @@ class View:
             self._fit = fit
             self.values = np.zeros((len(self.points), len(self.steps)))
             self._counts = np.zeros(len(self.points), dtype=np.int64)
-            self._where: list[tuple[int, int]] = []
-            self._losses: list[float] = []
+            self._taken = 0
+            # In log order: where a reading belongs in ``values``, as a flat place, and its loss.
+            self._where, self._losses = np.zeros(0, dtype=np.int64), np.zeros(0)
             self._take(history, self.readings[:fit])
             self.belief = self._believed(history)
-        for column in self._take(history, self.readings[len(self._where) :]):
+        for column in self._take(history, self.readings[self._taken :]):
             self.belief.observe(column)
 
     def _fit_of(self, readings: int) -> int:
@@ -208,12 +219,15 @@ class View:
     def _take(self, history: History, readings: list[tuple[int, float]]) -> list[int]:
         """Put readings where they belong; their columns."""
         columns = [self.column(history.arms[arm]) for arm, _ in readings]
+        self._where, self._losses = (
+            with_room(array, self._taken + len(columns)) for array in (self._where, self._losses)
+        )
         for column, (_, loss) in zip(columns, readings, strict=True):
             place = int(self._counts[column])
             self.values[column, place] = loss
             self._counts[column] += 1
-            self._where.append((column, place))
-            self._losses.append(loss)
+            self._where[self._taken], self._losses[self._taken] = column * len(self.steps) + place, loss
+            self._taken += 1
         return columns
 
     def _believed(self, history: History) -> Mixture:
@@ -245,13 +259,12 @@ class View:
         """The readings on the scale of the belief: as ``values``, and in log order beside their losses."""
         import numpy as np
 
-        losses = np.array(self._losses)
+        losses = self._losses[: self._taken]
         if self.options.scale == "raw" or not len(losses):
             return self.values, losses, losses
         scores = normal_scores(losses)
         scored = np.zeros_like(self.values)
-        columns, places = np.array(self._where).T
-        scored[columns, places] = scores
+        scored.ravel()[self._where[: self._taken]] = scores
         return scored, scores, losses
 
     def now(self, history: History) -> Now:
@@ -262,42 +275,36 @@ class Now:
     """What the belief says at one decision; running grants are thought of as come out as expected.
 
     ``open`` says which columns can be trained on, ``arm_at`` whose they are where they were begun, ``left``
-    how many steps are left; ``belief`` and ``means`` (K, times) are with the running grants, ``in_hand`` is
-    the best score so far.
+    how many steps are left; ``belief``, ``values`` and ``means`` (K, times) are with the running grants,
+    ``in_hand`` is the best score so far.
     """
 
     def __init__(self, view: View, history: History) -> None:
-        import numpy as np
-
         from shoestring.models.action_values import outlook
 
         self.view, self.steps = view, view.steps
         self.left = remaining_steps(history)
         self.to_the_end = steps_are_free(history)
         self.sign = history.sign
-        values, self.scores, self.losses = view.scored()
+        self.values, self.scores, self.losses = view.scored()
         self.in_hand = float(self.scores.min()) if len(self.scores) else math.inf
-        self.arm_at = {view.column(arm): arm for arm in history.arms}
-        self.open = np.ones(len(view.points), dtype=bool)
-        self.open[: len(view.pool)] = view.pool.free
-        for column, arm in self.arm_at.items():
-            self.open[column] = trial_of(arm).state == "paused"
+        self.arm_at, self.open = view.arm_at, view.open
         self.belief = view.belief
-        self.means = self.belief.means(values)
+        self.means = self.belief.means(self.values)
         if history.running:
-            self._promise(history, values.copy())
+            self._promise(history)
         self.outlook: Outlook = outlook(self.belief, self.means, self.steps, self.left, self.open)
 
-    def _promise(self, history: History, values: Array) -> None:
-        self.belief = self.belief.copy()
+    def _promise(self, history: History) -> None:
+        self.belief, self.values = self.belief.copy(), self.values.copy()
         for trial in history.running.values():
             column = self.view.column(history.arms[trial.arm])
             place = int(self.belief.counts[column])
             while place < len(self.steps) and self.steps[place] <= trial.until:
-                values[column, place] = self.means[column, place]
+                self.values[column, place] = self.means[column, place]
                 self.belief.observe(column)
                 place += 1
-        self.means = self.belief.means(values)
+        self.means = self.belief.means(self.values)
 
     def nothing_to_do(self, history: History) -> Decision | None:
         if self.open.any():

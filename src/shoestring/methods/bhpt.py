@@ -43,7 +43,8 @@ RULES = ("q", "q-alone", "kgm")
 class BHPT(OnBelief):
     """Train what may turn out best with the budget that is left; see :mod:`shoestring.methods.bhpt`.
 
-    ``rule`` is "q", "q-alone" or "kgm"; ``epsilon`` belongs to the first two.
+    ``rule`` is "q", "q-alone" or "kgm"; if not given, "q" with an ``epsilon`` and else the one that did best
+    on recorded curves, "kgm".
 
     >>> import shoestring as ss
     >>> def curve(trial):
@@ -54,14 +55,14 @@ class BHPT(OnBelief):
     (60, True)
     """
 
-    rule: str = "q"
+    rule: str | None = None
     epsilon: float | None = None
     name: ClassVar[str] = "bhpt"
     reference: ClassVar[str] = "Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule not in RULES:
+        if self.rule is not None and self.rule not in RULES:
             raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(RULES)}")
         if self.epsilon is not None and (self.rule == "kgm" or not 0 <= self.epsilon <= 1):
             raise MethodError(f"epsilon is {self.epsilon!r}; it is a probability, and goes with rule='q'")
@@ -72,14 +73,16 @@ class BHPT(OnBelief):
             return nothing
         if not history.arms:
             return now.trained(int(rng.choice(now.open.nonzero()[0])), "the first arm, at random")
-        return self._looking_ahead(now) if self.rule == "kgm" else self._trying(now, rng)
+        if self.rule == "kgm" or (self.rule is None and self.epsilon is None):
+            return self._looking_ahead(now)
+        return self._trying(now, rng)
 
     def _trying(self, now: Now, rng: np.random.Generator) -> Decision:
         from shoestring.models.action_values import exhausted, value_of_trying
 
         view = now.outlook
         top = int(view.loss.argmin())
-        if self.rule == "q" and exhausted(view):
+        if self.rule != "q-alone" and exhausted(view):
             return now.trained(top, f"{_lead(now, top)}, and needs all that is left to get there")
         value = value_of_trying(view, now.in_hand)
         if self.epsilon is not None:

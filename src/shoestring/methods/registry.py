@@ -15,7 +15,7 @@ from shoestring import samplers, schedulers
 from shoestring.budget import Budget
 from shoestring.errors import MethodError
 from shoestring.method import Composed, Method, compose
-from shoestring.methods import bayesian_optimization, bhpt, boss, forecast
+from shoestring.methods import bayesian_optimization, bhpt, boss, forecast, freeze_thaw, random_search, rollout
 
 _NAMED: dict[str, Callable[[], Method]] = {
     "random": lambda: compose(samplers.Random(), schedulers.Full()),
@@ -35,7 +35,9 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "forecast": forecast.Forecast,
     "bhpt": bhpt.BHPT,
     "bhpt-eps": lambda: bhpt.BHPT(epsilon=0.5),
-    "bhpt-kgm": lambda: bhpt.BHPT(rule="kgm"),
+    "bhpt-q": lambda: bhpt.BHPT(rule="q"),
+    "freeze-thaw": freeze_thaw.FreezeThaw,
+    "rollout": rollout.Rollout,
     "gp-ei": bayesian_optimization.BayesianOptimization,
 }
 
@@ -43,7 +45,11 @@ _CLASSES: dict[str, type] = {
     **{name: getattr(samplers, name) for name in samplers.__all__},
     **{name: getattr(schedulers, name) for name in schedulers.__all__},
     **{kind.__name__: kind for kind in (Composed, boss.BOHB, boss.BOSS, boss.ParallelBOSS, forecast.Forecast)},
-    **{kind.__name__: kind for kind in (bhpt.BHPT, bayesian_optimization.BayesianOptimization)},
+    "BHPT": bhpt.BHPT,
+    "BayesianOptimization": bayesian_optimization.BayesianOptimization,
+    "FreezeThaw": freeze_thaw.FreezeThaw,
+    "RandomSearch": random_search.RandomSearch,
+    "Rollout": rollout.Rollout,
 }
 
 

@@ -38,6 +38,8 @@ Codes = NDArray[np.int64]
 
 # How many readings ahead the look ahead considers.
 AHEAD = (1, 2, 3, 5, 8, 13, 21, 34)
+# How many arms are looked at before it is asked whether another could be worth more.
+_AT_ONCE = 32
 
 
 def expected_minimum(mean: Array, deviation: Array, other: Array | float) -> Array:
@@ -136,22 +138,41 @@ def exhausted(view: Outlook) -> bool:
 
 
 def value_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
-    """For every arm the least expected final loss over some numbers of readings ahead; infinite where closed."""
-    arms = np.flatnonzero(np.isfinite(view.loss))
+    """For arms that may have it lowest, the least expected final loss over numbers of readings ahead; else infinite.
+
+    Knowing for certain, at no price, is worth at least as much. So arms are looked at in the order of Q, until
+    the next one's is above what was found.
+    """
+    bound = value_of_trying(view, in_hand)
+    order = np.argsort(bound, kind="stable")[: np.isfinite(bound).sum()]
+    value = np.full(len(bound), np.inf)
+    rests: dict[int, Array] = {}
+    for first in range(0, len(order), _AT_ONCE):
+        arms = order[first : first + _AT_ONCE]
+        if bound[arms[0]] > value.min():
+            break
+        value[arms] = _looking(view, arms, in_hand, rests)
+    return value
+
+
+def _looking(view: Outlook, arms: Codes, in_hand: float, rests: dict[int, Array]) -> Array:
+    """The value of looking at some arms. ``rests`` keeps, by price, the best of the others with what is then left."""
     begun = np.concatenate([[0], view.steps])
-    before = view.belief.variances(arms, view.place[arms])
-    value = np.full(len(view.loss), np.inf)
+    reached, place = view.reached[arms], view.place[arms]
+    before = view.belief.variances(arms, place)
+    value = np.full(len(arms), np.inf)
     for ahead in AHEAD:
-        after = np.minimum(view.reached[arms] + ahead, len(view.steps))
-        costs = begun[after] - begun[view.reached[arms]]
-        can = (costs < view.left) & (view.reached[arms] + ahead <= len(view.steps))
+        prices = begun[np.minimum(reached + ahead, len(view.steps))] - begun[reached]
+        can = (prices < view.left) & (reached + ahead <= len(view.steps))
         if not can.any():
             break
         rest = np.full(len(arms), np.inf)
-        for cost in np.unique(costs[can]):
-            same = costs == cost
-            rest[same] = other_best(view.losses_with(view.left - cost))[arms[same]]
-        told = before - view.belief.variances(arms, view.place[arms], ahead)
+        for price in np.unique(prices[can]).tolist():
+            if price not in rests:
+                rests[price] = other_best(view.losses_with(view.left - price))
+            same = prices == price
+            rest[same] = rests[price][arms[same]]
+        told = before - view.belief.variances(arms, place, ahead)
         found = expected_minimum(view.loss[arms], np.sqrt(np.maximum(told, 0.0)), np.minimum(rest, in_hand))
-        value[arms] = np.where(can, np.minimum(value[arms], found), value[arms])
+        value = np.where(can, np.minimum(value, found), value)
     return value

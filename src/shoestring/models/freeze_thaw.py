@@ -29,7 +29,7 @@ so the readings may be put on another scale at any time.
 
 Differs from the paper in the corrected formulas for Ω, for the unseen arms and for the likelihood,
 where the printed ones do not agree with the joint Gaussian; and in two terms. ``start`` is a loss that
-all curves have at time 0, kept as a reading of every arm. ``own`` is the variance of an asymptote that
+all curves have at time 0, kept as the first reading of every arm. ``own`` is the variance of an asymptote that
 is not shared with its neighbours. K_x is never inverted.
 """
 
@@ -54,7 +54,8 @@ Codes = NDArray[np.int64]
 class Parameters:
     """What the belief takes for granted. ``decay``, ``noise``, ``spread`` and ``own`` are variances.
 
-    ``start`` is None where curves do not begin at a common loss.
+    ``start`` is None where curves do not begin at a common loss. With ``start_informs`` it is a reading like any
+    other, which also says something of where the curves end; else they end around ``mean`` wherever they begin.
     """
 
     alpha: float = 1.5
@@ -67,6 +68,7 @@ class Parameters:
     mean: float = 0.0
     start: float | None = None
     form: str = "matern52"
+    start_informs: bool = False
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "decay", "noise", "spread", "lengthscale"):
@@ -75,11 +77,19 @@ class Parameters:
         if not 0 <= self.own < math.inf:
             raise MethodError(f"own is {self.own!r}; it is a variance, 0 or more")
 
-    def asymptotes(self, distances: Array) -> Array:
-        """K_x of arms that are so far apart in the unit cube, shape (K, K)."""
-        K_x = Kernel(self.form, variance=self.spread).at(distances / self.lengthscale)
+    def asymptotes(self, apart: Array) -> tuple[Array, Array]:
+        """Mean (K,) and covariance (K, K) of the asymptotes before any reading, of arms so far apart: m and K_x.
+
+        Where the start informs, both are given that every arm was at ``start`` at time 0.
+        """
+        mean = np.full(len(apart), self.mean)
+        K_x = Kernel(self.form, variance=self.spread).at(apart / self.lengthscale)
         K_x[np.diag_indices_from(K_x)] += self.own
-        return K_x
+        if self.start is None or not self.start_informs:
+            return mean, K_x
+        L = cholesky(K_x + self.decay * np.eye(len(K_x)), lower=True)
+        half = solve_triangular(L, np.column_stack([K_x, self.start - mean]), lower=True, check_finite=False)
+        return mean + half[:, :-1].T @ half[:, -1], K_x - half[:, :-1].T @ half[:, :-1]
 
 
 def distances(points: Array, others: Array, choices: tuple[bool, ...] = ()) -> Array:
@@ -101,7 +111,7 @@ class Clock:
         self.u = solve_triangular(self.L, np.ones(len(t)), lower=True)
         self.informs = self.u.copy()
         if self.first:
-            self.informs[0] = 0.0  # where all begin tells nothing of where one ends
+            self.informs[0] = 0.0  # what the start says of the end is part of the prior
         self.precision = np.concatenate([[0.0], np.cumsum(self.informs**2)])
         self.omega = 1.0 - _sums_before(self.L * self.u)
         self.variance = np.maximum(np.diag(K_t) - _sums_before(self.L**2), 0.0)
@@ -143,7 +153,7 @@ class Belief:
         self.parameters = parameters
         self.clock = clock or Clock(parameters, times)
         self.counts = np.full(len(points), self.clock.first, dtype=np.int64)
-        C = parameters.asymptotes(distances(points, points, choices))
+        self.prior_mean, C = parameters.asymptotes(distances(points, points, choices))
         if counts is not None:
             seen = np.flatnonzero(counts)
             self.counts += counts
@@ -153,7 +163,7 @@ class Belief:
     def copy(self) -> Belief:
         """The same belief, to be led on with readings that are not there yet."""
         twin = object.__new__(Belief)
-        twin.parameters, twin.clock = self.parameters, self.clock
+        twin.parameters, twin.clock, twin.prior_mean = self.parameters, self.clock, self.prior_mean
         twin.C, twin.counts = self.C.copy(order="F"), self.counts.copy()
         return twin
 
@@ -169,14 +179,14 @@ class Belief:
 
     def asymptotes(self, values: Array) -> Array:
         """μ, given the readings: shape (K,). ``values`` is (K, times)."""
-        return self._known(_with_start(self.parameters, values))[1]
+        return self.known(values)[1]
 
     def means(self, values: Array) -> Array:
         """The expected reading of every arm at every time; where it was read, the noise taken out. (K, times).
 
         Appendix D: P·y_k + Ω·μ_k. With z the part P·y_k at place s is Σ_{i<q} L_si·z_i.
         """
-        z, mu = self._known(_with_start(self.parameters, values))
+        z, mu = self.known(values)
         expected: Array = z @ self.clock.L.T + self.clock.omega[self.counts] * mu[:, None]
         return expected[:, self.clock.first :]
 
@@ -206,20 +216,20 @@ class Belief:
 
         m + K_*(K_x + Λ⁻¹)⁻¹(f̂ − m) and K_** − K_*(K_x + Λ⁻¹)⁻¹K_*ᵀ over the arms with readings.
         """
-        p, precision = self.parameters, self.clock.precision[self.counts]
         z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
-        seen = np.flatnonzero(precision)
-        K_x = p.asymptotes(distances(points[seen], points[seen], choices))
-        factor = cho_factor(K_x + np.diag(1.0 / precision[seen]), lower=True)
-        K_star = Kernel(p.form, p.lengthscale, p.spread, choices)(others, points[seen])
-        estimates = (z @ self.clock.informs)[seen] / precision[seen]
-        mean = p.mean + K_star @ cho_solve(factor, estimates - p.mean)
-        return mean, p.spread + p.own - np.einsum("ij,ji->i", K_star, cho_solve(factor, K_star.T))
+        seen = np.flatnonzero(self.clock.precision[self.counts])
+        precision, n = self.clock.precision[self.counts[seen]], len(seen)
+        together = np.vstack([points[seen], others])
+        m, K = self.parameters.asymptotes(distances(together, together, choices))
+        factor = cho_factor(K[:n, :n] + np.diag(1.0 / precision), lower=True)
+        estimates = (z @ self.clock.informs)[seen] / precision
+        mean = m[n:] + K[n:, :n] @ cho_solve(factor, estimates - m[:n])
+        return mean, np.diag(K)[n:] - np.einsum("ij,ji->i", K[n:, :n], cho_solve(factor, K[:n, n:]))
 
-    def _known(self, values: Array) -> tuple[Array, Array]:
-        """z and μ = m + Cγ."""
-        m = self.parameters.mean
-        z = self.clock.whitened(values, self.counts)
+    def known(self, values: Array) -> tuple[Array, Array]:
+        """z (K, Q) and μ = m + Cγ (K,), given the readings (K, times)."""
+        m = self.prior_mean
+        z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
         gamma = z @ self.clock.informs - self.clock.precision[self.counts] * m
         return z, m + dsymv(1.0, self.C, gamma, lower=1)
 
@@ -246,9 +256,9 @@ def log_likelihood(parameters: Parameters, apart: Array, times: Array, values: A
     estimates = z @ informs / precision
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.diag(clock.L)[clock.first :]))])[counts]
     own = -0.5 * ((z**2).sum() - (estimates**2 * precision).sum()) - logs.sum() - 0.5 * np.log(precision).sum()
-    K_x = parameters.asymptotes(apart)
+    mean, K_x = parameters.asymptotes(apart)
     L = cholesky(K_x + np.diag(1.0 / precision), lower=True, check_finite=False)
-    w = solve_triangular(L, estimates - parameters.mean, lower=True, check_finite=False)
+    w = solve_triangular(L, estimates - mean, lower=True, check_finite=False)
     return float(own - 0.5 * (w @ w) - np.log(np.diag(L)).sum() - 0.5 * counts.sum() * math.log(2 * math.pi))
 
 
