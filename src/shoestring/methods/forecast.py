@@ -85,7 +85,7 @@ class Forecast:
     promotions by rank, ``eta`` how strict these are.
     """
 
-    startup: int = 5
+    startup: int = 10
     pool: int = 2000
     guard: float = 1 / 3
     eta: float = 3
