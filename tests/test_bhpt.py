@@ -25,6 +25,8 @@ from shoestring.models.action_values import (
 from shoestring.models.fantasies import Part, part_of
 from shoestring.models.freeze_thaw import Belief, Clock, Mixture, Parameters
 from shoestring.problems import CurveTable
+from shoestring.testing import played
+from shoestring.testing.laws import check_cached_equals_fresh
 
 RNG = np.random.default_rng
 
@@ -111,7 +113,13 @@ def shares(study):
     return sorted((trial.step for trial in study.trials), reverse=True)
 
 
-RULES = {"q": BHPT(rule="q"), "eps": BHPT(epsilon=0.5), "kgm": BHPT(rule="kgm"), "slice": BHPT(rule="q", learn="slice")}
+RULES = {
+    "q": BHPT(rule="q"),
+    "eps": BHPT(epsilon=0.5),
+    "kgm": BHPT(rule="kgm"),
+    "ml": BHPT(learn="ml"),
+    "slice": BHPT(rule="q", learn="slice"),
+}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -180,6 +188,15 @@ def test_the_pool_doubles_when_half_of_it_is_begun():
     study = ss.tune(flat, {"x": (0.0, 1.0)}, budget="60 steps", max_resource=2, method=BHPT(pool=4, learn=None))
     assert len(study.trials) > 4
     assert study.verify().ok
+
+
+@pytest.mark.parametrize("learn", ["ml", "slice"])
+def test_what_is_learned_is_a_function_of_the_log(learn):
+    """Made anew at every decision, across turns of learning and a pool that doubles, it decides the same."""
+    method = BHPT(pool=8, learn=learn)
+    study, events = played(method, budget=ss.Budget(steps=36))
+    assert len(study.trials) >= 4
+    check_cached_equals_fresh(method, events)
 
 
 def test_a_finite_space_is_trained_to_its_end():

@@ -67,9 +67,9 @@ class OnBelief:
     :class:`shoestring.models.freeze_thaw.Parameters`.
     """
 
-    pool: int = 100
+    pool: int = 300
     unit: int | None = None
-    learn: str | None = "ml"
+    learn: str | None = None
     scale: str = "ranks"
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     name: ClassVar[str] = "a method on a belief"
