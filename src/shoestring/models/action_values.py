@@ -39,7 +39,7 @@ Codes = NDArray[np.int64]
 # How many readings ahead the look ahead considers.
 AHEAD = (1, 2, 3, 5, 8, 13, 21, 34)
 # How many arms are looked at before it is asked whether another could be worth more.
-_AT_ONCE = 32
+_AT_ONCE = 128
 
 
 def expected_minimum(mean: Array, deviation: Array, other: Array | float) -> Array:
@@ -116,8 +116,7 @@ def other_best(losses: Array) -> Array:
     """For every arm the lowest of the others' losses."""
     first = int(losses.argmin())
     found = np.full(len(losses), losses[first])
-    rest = np.delete(losses, first)
-    found[first] = rest.min() if len(rest) else np.inf
+    found[first] = min(losses[:first].min(initial=np.inf), losses[first + 1 :].min(initial=np.inf))
     return found
 
 
@@ -146,33 +145,27 @@ def value_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
     bound = value_of_trying(view, in_hand)
     order = np.argsort(bound, kind="stable")[: np.isfinite(bound).sum()]
     value = np.full(len(bound), np.inf)
-    rests: dict[int, Array] = {}
     for first in range(0, len(order), _AT_ONCE):
         arms = order[first : first + _AT_ONCE]
         if bound[arms[0]] > value.min():
             break
-        value[arms] = _looking(view, arms, in_hand, rests)
+        value[arms] = _looking(view, arms, in_hand)
     return value
 
 
-def _looking(view: Outlook, arms: Codes, in_hand: float, rests: dict[int, Array]) -> Array:
-    """The value of looking at some arms. ``rests`` keeps, by price, the best of the others with what is then left."""
+def _looking(view: Outlook, arms: Codes, in_hand: float) -> Array:
+    """The value of looking at some arms: the least over the numbers of readings ahead, one column each."""
     begun = np.concatenate([[0], view.steps])
-    reached, place = view.reached[arms], view.place[arms]
-    before = view.belief.variances(arms, place)
-    value = np.full(len(arms), np.inf)
-    for ahead in AHEAD:
-        prices = begun[np.minimum(reached + ahead, len(view.steps))] - begun[reached]
-        can = (prices < view.left) & (reached + ahead <= len(view.steps))
-        if not can.any():
-            break
-        rest = np.full(len(arms), np.inf)
-        for price in np.unique(prices[can]).tolist():
-            if price not in rests:
-                rests[price] = other_best(view.losses_with(view.left - price))
-            same = prices == price
-            rest[same] = rests[price][arms[same]]
-        told = before - view.belief.variances(arms, place, ahead)
-        found = expected_minimum(view.loss[arms], np.sqrt(np.maximum(told, 0.0)), np.minimum(rest, in_hand))
-        value = np.where(can, np.minimum(value, found), value)
-    return value
+    ahead = np.array(AHEAD)
+    reached, place = view.reached[arms, None], view.place[arms, None]
+    prices = begun[np.minimum(reached + ahead, len(view.steps))] - begun[reached]
+    can = (prices < view.left) & (reached + ahead <= len(view.steps))
+    if not can.any():
+        return np.full(len(arms), np.inf)
+    distinct, which = np.unique(prices[can], return_inverse=True)
+    others = np.array([other_best(view.losses_with(view.left - price)) for price in distinct.tolist()])
+    rest = np.full(prices.shape, np.inf)
+    rest[can] = others[which, np.broadcast_to(arms[:, None], can.shape)[can]]
+    told = view.belief.variances(arms[:, None], place) - view.belief.variances(arms[:, None], place, ahead)
+    found = expected_minimum(view.loss[arms, None], np.sqrt(np.maximum(told, 0.0)), np.minimum(rest, in_hand))
+    return np.asarray(np.where(can, found, np.inf).min(axis=1))
