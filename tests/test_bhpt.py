@@ -194,8 +194,8 @@ def test_the_pool_doubles_when_half_of_it_is_begun():
 def test_what_is_learned_is_a_function_of_the_log(learn):
     """Made anew at every decision, across turns of learning and a pool that doubles, it decides the same."""
     method = BHPT(pool=8, learn=learn)
-    study, events = played(method, budget=ss.Budget(steps=36))
-    assert len(study.trials) >= 4
+    study, events = played(method, budget=ss.Budget(steps=20))
+    assert len(study.trials) > 4, "more than half of the first pool"
     check_cached_equals_fresh(method, events)
 
 

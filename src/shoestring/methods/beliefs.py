@@ -4,7 +4,7 @@ Time is in units: a full training has T steps, a unit is so many of them, and a 
 one unit. Every arm has read the beginning of one grid, as the belief asks.
 
 All of it is a function of the history. The pool doubles when half of it was begun; parameters are learned
-when 8, 32, 128, … readings are in, from exactly those; after each such turn the belief is made anew from the
+when 8, 16, 32, … readings are in, from exactly those; after each such turn the belief is made anew from the
 readings that were learned from, and led on by the later ones in log order. So a view that was kept
 up to date and one made from scratch go through the same arithmetic.
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # A full training has at most so many units, unless a unit is given.
 _UNITS = 27
 # Readings at which parameters are learned: from the first to the last, by a factor.
-_FIRST_FIT, _LAST_FIT, _FACTOR = 8, 2048, 4
+_FIRST_FIT, _LAST_FIT, _FACTOR = 8, 1024, 2
 # Sets of parameters that are kept of a slice sampler's.
 _SAMPLES = 5
 
