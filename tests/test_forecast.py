@@ -216,6 +216,12 @@ def test_where_steps_are_free_every_trial_is_trained_to_its_end():
     assert [trial.state for trial in study.trials] == ["finished"] * 9
 
 
+def test_a_last_step_of_its_own():
+    study, _ = played(Forecast(max_resource=8), curves(), budget=ss.Budget(steps=150), workers=1, max_resource=27)
+    assert max(trial.step for trial in study.trials) == 8
+    assert study.spent["steps"] == 150
+
+
 def test_it_ends_when_everything_is_trained():
     def train(trial):
         for step in range(trial.start + 1, 5):

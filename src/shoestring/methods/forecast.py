@@ -255,7 +255,7 @@ class _View:
         self._choices = tuple(bool(n) for n in history.codec.choices)
         self.process: CurveProcess = CurveProcess(self.pool.points, top, self._choices)
         self.points: Array = self.pool.points
-        # Per column: the step its curve is at, and whether its arm is paused there.
+        # Per column: the step its curve is at, and whether its arm is paused there and can go on.
         self.step = np.zeros(len(self.pool), dtype=np.int64)
         self.paused = np.zeros(len(self.pool), dtype=bool)
         self.column: dict[int, int] = {}
@@ -285,7 +285,8 @@ class _View:
         self._seen = {name: len(getattr(history, name)) for name in self._seen}
         for index in changed & self.column.keys():
             trial, column = trial_of(history.arms[index]), self.column[index]
-            self.step[column], self.paused[column] = trial.step, trial.state == "paused"
+            self.step[column] = trial.step
+            self.paused[column] = trial.state == "paused" and trial.step < self.milestones[-1]
         return self
 
     def _take_in(self, history: History, index: int, step: int, loss: float) -> None:
