@@ -182,8 +182,8 @@ def test_it_finds_better_than_random_and_halving_on_curves_that_cross():
 def test_the_last_steps_go_to_the_arm_with_the_best_forecast():
     study, _ = played(Forecast(), curves(), budget=ss.Budget(steps=60), workers=1, max_resource=27)
     last = [grant for grant in study.history.grants if (grant.notes or {}).get("by") == "end game"]
-    assert len(last) >= 3
-    assert {grant.arm for grant in last} == {last[-1].arm}
+    steps = {arm: sum(g.until - g.start for g in last if g.arm == arm) for arm in {g.arm for g in last}}
+    assert max(steps.values()) > 0.6 * sum(steps.values()) > 5
     assert "steps are left" in last[0].reason
     assert "forecast of" in last[0].reason
 
@@ -214,6 +214,12 @@ def test_promotions_by_rank_have_their_share():
 def test_where_steps_are_free_every_trial_is_trained_to_its_end():
     study, _ = played(Forecast(), curves(), budget=ss.Budget(evaluations=9), workers=1, max_resource=27)
     assert [trial.state for trial in study.trials] == ["finished"] * 9
+
+
+def test_a_last_step_of_its_own():
+    study, _ = played(Forecast(max_resource=8), curves(), budget=ss.Budget(steps=150), workers=1, max_resource=27)
+    assert max(trial.step for trial in study.trials) == 8
+    assert study.spent["steps"] == 150
 
 
 def test_it_ends_when_everything_is_trained():

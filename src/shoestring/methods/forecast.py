@@ -168,7 +168,9 @@ class Forecast:
             reason = f"{outlook.told(view, arm)}, the most improvement to expect for {until - trial.step} steps"
             return Continue(trial.index, until, reason, {"by": "model"})
         config, mean = self._refined(history, view, outlook, best, rng)
-        reason = f"a new arm with {outlook.in_words(mean)} promises the most improvement for its first step"
+        reason = (
+            f"a new arm, forecast to reach {outlook.in_words(mean)}, promises the most improvement for its first step"
+        )
         return Start(first, reason, config, {"by": "model"})
 
     def _refined(
@@ -220,19 +222,18 @@ class _Outlook:
         self._last = view.milestones[-1]
 
     def in_words(self, mean: float) -> str:
-        """A forecast in the user's units."""
-        loss = loss_of_score(mean, self.losses, self.scores)
-        return f"a forecast of {self._sign * loss:.4g} at step {self._last}"
+        """A forecast in the user's units; scores end where the losses seen do."""
+        loss = self._sign * loss_of_score(mean, self.losses, self.scores)
+        return f"{loss:.4g} or better" if mean < self.best else f"{loss:.4g}"
 
     def told(self, view: _View, arm: Arm) -> str:
         """An arm's forecast, and who is second to it."""
         own = self.mean[view.column[arm.index]]
-        text = f"arm {arm.index} has {self.in_words(own)}"
+        text = f"arm {arm.index} has a forecast of {self.in_words(own)} at step {self._last}"
         others = [column for column in view.arm_at if view.arm_at[column] is not arm]
         if others:
             rival = min(others, key=self.mean.__getitem__)
-            loss = loss_of_score(self.mean[rival], self.losses, self.scores)
-            text += f" (arm {view.arm_at[rival].index}: {self._sign * loss:.4g})"
+            text += f" (arm {view.arm_at[rival].index}: {self.in_words(self.mean[rival])})"
         return text
 
 
@@ -255,7 +256,7 @@ class _View:
         self._choices = tuple(bool(n) for n in history.codec.choices)
         self.process: CurveProcess = CurveProcess(self.pool.points, top, self._choices)
         self.points: Array = self.pool.points
-        # Per column: the step its curve is at, and whether its arm is paused there.
+        # Per column: the step its curve is at, and whether its arm is paused there and can go on.
         self.step = np.zeros(len(self.pool), dtype=np.int64)
         self.paused = np.zeros(len(self.pool), dtype=bool)
         self.column: dict[int, int] = {}
@@ -285,7 +286,8 @@ class _View:
         self._seen = {name: len(getattr(history, name)) for name in self._seen}
         for index in changed & self.column.keys():
             trial, column = trial_of(history.arms[index]), self.column[index]
-            self.step[column], self.paused[column] = trial.step, trial.state == "paused"
+            self.step[column] = trial.step
+            self.paused[column] = trial.state == "paused" and trial.step < self.milestones[-1]
         return self
 
     def _take_in(self, history: History, index: int, step: int, loss: float) -> None:
