@@ -184,7 +184,7 @@ def test_the_last_steps_go_to_the_arm_with_the_best_forecast():
     last = [grant for grant in study.history.grants if (grant.notes or {}).get("by") == "end game"]
     steps = {arm: sum(g.until - g.start for g in last if g.arm == arm) for arm in {g.arm for g in last}}
     assert max(steps.values()) > 0.6 * sum(steps.values()) > 5
-    assert "steps are left" in last[0].reason
+    assert "steps left" in last[0].reason
     assert "forecast of" in last[0].reason
 
 

@@ -32,6 +32,7 @@ from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Decision
 from shoestring.methods.beliefs import Now, OnBelief
+from shoestring.methods.learning_curves import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +107,7 @@ class BHPT(OnBelief):
 def _lead(now: Now, top: int) -> str:
     """Who is best, and who is next."""
     loss = now.outlook.loss.copy()
-    text = f"{now.who(top)} should reach {now.in_words(loss[top])} with the {now.left:g} steps that are left"
+    text = f"{now.who(top)} should reach {now.in_words(loss[top])} with the {counted(now.left)} left"
     loss[top] = float("inf")
     second = int(loss.argmin())
     if loss[second] < float("inf"):

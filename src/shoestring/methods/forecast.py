@@ -33,6 +33,7 @@ from shoestring.history import Arm, History
 from shoestring.method import Continue, Decision, Done, Start, Wait, propose_new
 from shoestring.methods.learning_curves import (
     Pool,
+    counted,
     expected_improvement,
     loss_of_score,
     neighbours,
@@ -133,7 +134,7 @@ class Forecast:
         trial = trial_of(chosen)
         if left > top / 2 and left > top - trial.step:
             return None
-        reason = f"{left:g} steps are left and {outlook.told(view, chosen)}, the best of what was begun"
+        reason = f"{counted(left)} left and {outlook.told(view, chosen)}, the best of those that can go on"
         return Continue(trial.index, view.next_milestone(trial.step), reason, {"by": "end game"})
 
     def _promotion(self, history: History, view: _View) -> Continue | None:
@@ -165,7 +166,7 @@ class Forecast:
         if arm is not None:
             trial = trial_of(arm)
             until = view.next_milestone(trial.step)
-            reason = f"{outlook.told(view, arm)}, the most improvement to expect for {until - trial.step} steps"
+            reason = f"{outlook.told(view, arm)}, the most improvement to expect for {counted(until - trial.step)}"
             return Continue(trial.index, until, reason, {"by": "model"})
         config, mean = self._refined(history, view, outlook, best, rng)
         reason = (
@@ -227,10 +228,10 @@ class _Outlook:
         return f"{loss:.4g} or better" if mean < self.best else f"{loss:.4g}"
 
     def told(self, view: _View, arm: Arm) -> str:
-        """An arm's forecast, and who is second to it."""
+        """An arm's forecast, and the best of the others that can go on."""
         own = self.mean[view.column[arm.index]]
         text = f"arm {arm.index} has a forecast of {self.in_words(own)} at step {self._last}"
-        others = [column for column in view.arm_at if view.arm_at[column] is not arm]
+        others = [column for column in view.paused.nonzero()[0].tolist() if view.arm_at[column] is not arm]
         if others:
             rival = min(others, key=self.mean.__getitem__)
             text += f" (arm {view.arm_at[rival].index}: {self.in_words(self.mean[rival])})"

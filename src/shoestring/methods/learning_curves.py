@@ -43,6 +43,16 @@ def steps_are_free(history: History) -> bool:
     return history.ledger.budget.limited == ("evaluations",)
 
 
+def counted(steps: float) -> str:
+    """Steps in words, a part of one left out.
+
+    >>> from shoestring.methods.learning_curves import counted
+    >>> counted(1.9), counted(12)
+    ('1 step', '12 steps')
+    """
+    return f"{int(steps)} step{'' if int(steps) == 1 else 's'}"
+
+
 def trial_of(arm: Arm) -> TrialRecord:
     """The trial whose curve is followed."""
     return arm.trials[0]
