@@ -86,7 +86,7 @@ METHODS: dict[str, Method] = {
     "BHPT-ε": BHPT(**KNOWN, epsilon=0.5),
     "KGm": BHPT(**KNOWN, rule="kgm"),
     "Hyperband": named("hyperband"),
-    "GP-EI": BayesianOptimization(**KNOWN),
+    "GP-EI": BayesianOptimization(**KNOWN, startup=1),
     "random": named("random"),
 }
 WHOLE = (METHODS["GP-EI"], METHODS["random"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,6 +47,9 @@ _UNITS = 27
 _FIRST_FIT, _LAST_FIT, _FACTOR = 8, 1024, 2
 # Sets of parameters that are kept of a slice sampler's.
 _SAMPLES = 5
+
+# Of the spaces that the shipped prior was fitted on.
+_DIMENSIONS = 7.5
 
 # What curves are like before any is seen: fitted to the normal scores of recorded curves.
 SHIPPED: dict[str, Any] = {
@@ -242,7 +245,11 @@ class View:
 
     @property
     def prior(self) -> Parameters:
-        return self.options.prior()
+        """The shipped length belongs to spaces of so many dimensions: where there are fewer, points are nearer."""
+        prior = self.options.prior()
+        if "lengthscale" in self.options.parameters:
+            return prior
+        return replace(prior, lengthscale=prior.lengthscale * math.sqrt(self.points.shape[1] / _DIMENSIONS))
 
     def _learned(self, times: Array, rng: np.random.Generator) -> list[Parameters]:
         import numpy as np
