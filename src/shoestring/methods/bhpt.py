@@ -107,7 +107,7 @@ class BHPT(OnBelief):
 def _lead(now: Now, top: int) -> str:
     """Who is best, and who is next."""
     loss = now.outlook.loss.copy()
-    text = f"{now.who(top)} should reach {now.in_words(loss[top])} with the {counted(now.left)} left"
+    text = f"{now.who(top)} should reach {now.in_words(loss[top])} with {counted(now.left)} left"
     loss[top] = float("inf")
     second = int(loss.argmin())
     if loss[second] < float("inf"):

@@ -47,9 +47,11 @@ def counted(steps: float) -> str:
     """Steps in words, a part of one left out.
 
     >>> from shoestring.methods.learning_curves import counted
-    >>> counted(1.9), counted(12)
-    ('1 step', '12 steps')
+    >>> counted(1.9), counted(12), counted(float("inf"))
+    ('1 step', '12 steps', 'any number of steps')
     """
+    if steps == math.inf:
+        return "any number of steps"
     return f"{int(steps)} step{'' if int(steps) == 1 else 's'}"
 
 
