@@ -104,6 +104,25 @@ class TPE:
         notes = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, notes)
 
+    def drawn(self, history: History, rng: np.random.Generator, m: int) -> Array:
+        """m points, each the best of ``candidates`` from the density of the good; random if too little is known.
+
+        For samplers that choose among the points of several. Shape (m, d).
+        """
+        import numpy as np
+
+        seen, codec = observed(history), history.codec
+        step = seen.furthest_step(self.enough or max(self.startup, 2))
+        if not step:
+            return np.array([codec.sample_point(rng) for _ in range(m)]).reshape(m, codec.dimensions)
+        good, bad = self._split(seen, step)
+        likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
+        points = likely.sample(rng, m * self.candidates, self.multivariate)
+        scores = likely.log_density(points) - unlikely.log_density(points)
+        best = scores.reshape(m, self.candidates).argmax(axis=1)
+        chosen: Array = points[np.arange(m) * self.candidates + best]
+        return chosen
+
     def _first(self, history: History, rng: np.random.Generator) -> Proposal:
         """The design takes no notice of a table's rows or of what the space itself holds likely."""
         codec = history.codec

@@ -1,0 +1,168 @@
+"""CMA-ES: a normal distribution that moves to where good arms were, and learns the shape of the valley.
+
+Hansen, The CMA evolution strategy: a tutorial, 2016, on the cmaes package; begun from arms it did not
+propose as in Nomura et al., Warm starting CMA-ES for hyperparameter optimization, AAAI 2021.
+
+====== ===========  ==================================================================
+d, D   ()           axes, and coordinates that the strategy moves in
+λ      ()           arms of a generation
+m, σ, C             mean (D,), step size and covariance (D, D) of the distribution
+====== ===========  ==================================================================
+
+An ordered axis is one coordinate; a choice has one for each of its values, and the largest wins. A
+generation ends when λ of its own arms are known, in whatever order they come. The strategy is played
+again from the log each time: it owns no state and no randomness.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoestring.errors import MethodError
+from shoestring.history import History
+from shoestring.method import Proposal
+from shoestring.samplers.gp import first_design
+from shoestring.samplers.simple import random_config
+from shoestring.samplers.training import training
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+# The best share of the arms that the first distribution is laid around, and how many at the least.
+_SHARE, _LEAST = 0.15, 4
+# The spread that is added to that of the best arms.
+_PRIOR = 0.1
+
+
+@dataclass(frozen=True)
+class CMAES:
+    """Arms drawn from the distribution of the strategy, ``population`` a generation.
+
+    The first ``startup`` arms are a Latin hypercube; the distribution begins around the best of those and of
+    all other arms that are known before its own first. ``population`` is 4 + ⌊3 log D⌋ unless given.
+    """
+
+    startup: int = 10
+    population: int | None = None
+    reference: ClassVar[str] = "Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772"
+
+    def __post_init__(self) -> None:
+        for option, least in (("startup", 2), ("population", 4)):
+            value = getattr(self, option)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal:
+        import numpy as np
+
+        if len(history.arms) < self.startup:
+            return first_design(history, rng, self.startup)
+        known = training(history, max(self.startup, 2))
+        if known is None:
+            return Proposal(random_config(history, rng), "random, too few arms can be compared")
+        axes = Coordinates(history.codec.choices)
+        own = np.isin(known.arms, _proposed(history))
+        first = np.ones_like(own) if own.all() else ~own
+        begun = promising(axes, known.points[first], known.losses[first])
+        strategy = self._played(axes, begun, known.points[own], known.losses[own])
+        point = axes.points(_drawn(strategy, rng)[None])[0]
+        reason = f"from the distribution of generation {strategy.generation + 1}"
+        return Proposal(history.codec.decode(point), reason, {"generation": strategy.generation, "step": known.step})
+
+    def _played(self, axes: Coordinates, begun: tuple[Array, float, Array], points: Array, losses: Array) -> Any:
+        """The strategy, told of its own arms generation by generation."""
+        from cmaes import CMA
+
+        mean, sigma, covariance = begun
+        size = self.population or 4 + int(3 * math.log(axes.size))
+        strategy = CMA(mean, sigma, cov=covariance, population_size=size, seed=0)
+        moved = axes.moved(points)
+        for begin in range(0, len(moved) - size + 1, size):
+            strategy.tell([(moved[i], float(losses[i])) for i in range(begin, begin + size)])
+        return strategy
+
+
+def _proposed(history: History) -> list[int]:
+    """The arms that a strategy proposed: a generation in their notes says so."""
+    return [grant.arm for grant in history.grants if grant.config is not None and "generation" in (grant.notes or ())]
+
+
+def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
+    """A point of the strategy's distribution, drawn again while it lies outside of the cube."""
+    import numpy as np
+
+    strategy.reseed_rng(int(rng.integers(2**31)))
+    for _ in range(20):
+        x = strategy.ask()
+        if ((x >= 0) & (x <= 1)).all():
+            break
+    return np.asarray(np.clip(x, 0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """The coordinates that a normal distribution can move in: ordered axes, and one for each value of a choice."""
+
+    choices: Codes
+
+    @property
+    def size(self) -> int:
+        import numpy as np
+
+        return int(np.maximum(self.choices, 1).sum())
+
+    def moved(self, points: Array) -> Array:
+        """Points as coordinates; what is inactive lies in the middle. Shape (m, d) to (m, D)."""
+        import numpy as np
+
+        columns: list[Array] = []
+        for x, values in zip(points.T, self.choices, strict=True):
+            off = np.isnan(x)
+            if not values:
+                columns.append(np.where(off, 0.5, x))
+                continue
+            cell = np.clip(np.nan_to_num(x) * values, 0, values - 1).astype(int)
+            columns += [np.where(off, 0.5, np.where(cell == value, 1.0, 0.0)) for value in range(values)]
+        return np.column_stack(columns)
+
+    def points(self, coordinates: Array) -> Array:
+        """The way back; of a choice's coordinates the largest wins. Shape (m, D) to (m, d)."""
+        import numpy as np
+
+        result, at = np.empty((len(coordinates), len(self.choices))), 0
+        for axis, values in enumerate(self.choices):
+            if values:
+                result[:, axis] = (coordinates[:, at : at + values].argmax(axis=1) + 0.5) / values
+            else:
+                result[:, axis] = coordinates[:, at]
+            at += max(int(values), 1)
+        return result
+
+
+def promising(axes: Coordinates, points: Array, losses: Array) -> tuple[Array, float, Array]:
+    """m, σ and C of a normal distribution around the best of any arms, whoever proposed them."""
+    from cmaes import get_warm_start_mgd
+
+    moved = axes.moved(points)
+    share = min(1.0, max(_SHARE, _LEAST / len(moved)) + 1e-9)
+    mean, sigma, covariance = get_warm_start_mgd(
+        [(row, float(loss)) for row, loss in zip(moved, losses, strict=True)], gamma=share, alpha=_PRIOR
+    )
+    return mean, sigma, covariance
+
+
+def drawn_around_best(choices: Codes, points: Array, losses: Array, rng: np.random.Generator, m: int) -> Array:
+    """m points of the normal distribution around the best arms. Shape (m, d)."""
+    import numpy as np
+
+    axes = Coordinates(choices)
+    mean, sigma, covariance = promising(axes, points, losses)
+    root = np.linalg.cholesky(covariance + 1e-10 * np.eye(len(mean)))
+    drawn = mean + sigma * rng.standard_normal((m, len(mean))) @ root.T
+    return axes.points(np.clip(drawn, 0.0, 1.0))
