@@ -81,10 +81,14 @@ def described(method: object) -> dict[str, Any]:
     return {
         "class": type(method).__name__,
         **{
-            name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else value
+            name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else _as_json(value)
             for name, value in values.items()
         },
     }
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def rebuilt(description: Mapping[str, Any]) -> Any:

@@ -23,8 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from shoestring.errors import MethodError
-
 Array = NDArray[np.float64]
 Scored = tuple[Array, Array, Array]
 
@@ -76,8 +74,3 @@ ACQUISITIONS: dict[str, Callable[[Array, Array, float], Scored]] = {
     "pi": probability_of_improvement,
     "ucb": upper_confidence_bound,
 }
-
-
-def check_acquisition(name: str) -> None:
-    if name not in ACQUISITIONS:
-        raise MethodError(f"acquisition is {name!r}; it is {', '.join(map(repr, ACQUISITIONS))}")

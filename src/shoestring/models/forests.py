@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _TREES = 30
-_BAGS, _STAGES, _DEPTH, _RATE = 6, 20, 3, 0.2
+_BAGS, _STAGES, _DEPTH, _RATE = 6, 15, 3, 0.25
 # Below this share of the observations' own spread a standard deviation is no knowledge but a lack of trees.
 _LEAST_SPREAD = 0.02
 
@@ -50,24 +50,29 @@ class Forest:
         return start + rate * total
 
 
-def _grown(kind: Any, Z: NDArray[np.float32], y: Array, seed: int, **options: Any) -> Any:
-    return kind(random_state=seed, **options).fit(Z, y, check_input=False).tree_
+def _grown(kind: Any, Z: NDArray[np.float32], y: Array, draws: np.random.RandomState, **options: Any) -> Any:
+    return kind(random_state=draws, **options).fit(Z, y, check_input=False).tree_
+
+
+def _draws(rng: np.random.Generator) -> np.random.RandomState:
+    """The older kind of generator that scikit-learn takes; one for all trees, as making one costs half a tree."""
+    return np.random.RandomState(int(rng.integers(2**31)))
 
 
 def _extra_trees(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
     from sklearn.tree import ExtraTreeRegressor
 
-    seeds = rng.integers(2**31, size=_TREES)
-    return [(0.0, [_grown(ExtraTreeRegressor, Z, y, int(seed), max_features=1.0)], 1.0) for seed in seeds]
+    draws = _draws(rng)
+    return [(0.0, [_grown(ExtraTreeRegressor, Z, y, draws, max_features=1.0)], 1.0) for _ in range(_TREES)]
 
 
 def _random_forest(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
     from sklearn.tree import DecisionTreeRegressor
 
-    members = []
-    for seed in rng.integers(2**31, size=_TREES):
+    members, draws = [], _draws(rng)
+    for _ in range(_TREES):
         rows = rng.integers(len(y), size=len(y))
-        tree = _grown(DecisionTreeRegressor, Z[rows], y[rows], int(seed), max_features=0.6, min_samples_leaf=2)
+        tree = _grown(DecisionTreeRegressor, Z[rows], y[rows], draws, max_features=0.6, min_samples_leaf=2)
         members.append((0.0, [tree], 1.0))
     return members
 
@@ -75,13 +80,13 @@ def _random_forest(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -
 def _boosted_trees(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
     from sklearn.tree import DecisionTreeRegressor
 
-    members = []
+    members, draws = [], _draws(rng)
     for _ in range(_BAGS):
         rows = rng.integers(len(y), size=len(y))
         start, trees = float(y[rows].mean()), []
         left = y[rows] - start
-        for seed in rng.integers(2**31, size=_STAGES):
-            trees.append(_grown(DecisionTreeRegressor, Z[rows], left, int(seed), max_depth=_DEPTH))
+        for _ in range(_STAGES):
+            trees.append(_grown(DecisionTreeRegressor, Z[rows], left, draws, max_depth=_DEPTH))
             left = left - _RATE * trees[-1].predict(Z[rows])[:, 0]
         members.append((start, trees, _RATE))
     return members

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# Known without loading the models.
+ACQUISITION_NAMES = ("log-ei", "ei", "pi", "ucb")
 # The kernel's parameters are learned from at most so many arms: the best, and of the others every so many.
 _MOST_LEARNED_FROM = 200
 # How many of the best candidates are climbed from.
@@ -89,11 +91,10 @@ class GaussianProcess:
 
 
 def check_model_options(startup: object, acquisition: str, transform: str) -> None:
-    from shoestring.models.acquisition import check_acquisition
-
     if not isinstance(startup, int) or startup < 2:
         raise MethodError(f"startup is {startup!r}; it is how many arms come before the model, a whole number from 2")
-    check_acquisition(acquisition)
+    if acquisition not in ACQUISITION_NAMES:
+        raise MethodError(f"acquisition is {acquisition!r}; it is {', '.join(map(repr, ACQUISITION_NAMES))}")
     if transform not in TRANSFORMS:
         raise MethodError(f"transform is {transform!r}; it is {', '.join(map(repr, TRANSFORMS))}")
 
