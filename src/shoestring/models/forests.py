@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _TREES = 30
-_BAGS, _STAGES, _DEPTH, _RATE = 6, 15, 3, 0.25
+_BAGS, _STAGES, _DEPTH, _RATE = 5, 12, 3, 0.3
 # Below this share of the observations' own spread a standard deviation is no knowledge but a lack of trees.
 _LEAST_SPREAD = 0.02
 

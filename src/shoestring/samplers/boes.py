@@ -30,7 +30,7 @@ from shoestring.samplers.cmaes import drawn_around_best
 from shoestring.samplers.gp import View, check_model_options, first_design, np_order
 from shoestring.samplers.simple import random_config
 from shoestring.samplers.tpe import TPE
-from shoestring.samplers.training import Training, scaled, training
+from shoestring.samplers.training import Training, scaled, thinned, training
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 SOURCES = ("tpe", "cma", "latin", "random", "local", "climb")
 MODELS = ("gp", "et", "rf", "gbt")
+# Forests are fitted to at most so many arms.
+_MOST_FITTED = 400
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class BOES:
     random: int = 0
     local: int = 24
     climb: bool = True
-    models: tuple[str, ...] = ("gp", "et", "rf", "gbt")
+    models: tuple[str, ...] = ("gp", "et", "rf")
     weights: tuple[float, ...] = ()
     acquisition: str = "log-ei"
     combine: str = "ranks"
@@ -87,8 +89,8 @@ class BOES:
     @classmethod
     def thesis(cls, **changes: Any) -> BOES:
         """The algorithm as published: three samplers, four models, PI, max-voting."""
-        given = {"local": 0, "climb": False, "acquisition": "pi", "combine": "votes", "transform": "none"}
-        return cls(**{**given, **changes})
+        given = {"local": 0, "climb": False, "models": MODELS, "acquisition": "pi", "combine": "votes"}
+        return cls(**{**given, "transform": "none", **changes})
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
@@ -182,6 +184,7 @@ def _forest(model: str, history: History, known: Training, transform: str) -> tu
     kept: dict[bytes, Any] = history.cached(("forest", model), dict)
     if key not in kept:
         kept.clear()
-        # Seeded by the number of arms that it was fitted to, not by the asking.
-        kept[key] = forest(model, embedding(history)(points), y, generator(history.seed, len(y), f"forest {model}"))
+        rng = generator(history.seed, len(y), f"forest {model}")  # by the arms that there are, not by the asking
+        chosen = thinned(y, _MOST_FITTED)
+        kept[key] = forest(model, embedding(history)(points[chosen]), y[chosen], rng)
     return kept[key], float(y.min())

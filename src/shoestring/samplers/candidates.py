@@ -142,7 +142,7 @@ def _ascended(points: Array, codec: Codec, slope: ScoreWithGradient) -> Array:
         return -float(value.sum()), -gradient[free]
 
     bounds = [(0.0, 1.0)] * int(free.sum())
-    best = minimize(negative, points[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 25})
+    best = minimize(negative, points[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 15})
     at[free] = best.x
     return at
 

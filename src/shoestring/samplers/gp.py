@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Proposal
 from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
 from shoestring.samplers.simple import LatinHypercube, random_config
-from shoestring.samplers.training import TRANSFORMS, Training, scaled, training
+from shoestring.samplers.training import TRANSFORMS, Training, scaled, thinned, training
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,8 +35,12 @@ if TYPE_CHECKING:
 
 # Known without loading the models.
 ACQUISITION_NAMES = ("log-ei", "ei", "pi", "ucb")
-# The kernel's parameters are learned from at most so many arms: the best, and of the others every so many.
+# The kernel's parameters are learned from at most so many arms.
 _MOST_LEARNED_FROM = 200
+# Of those at the last refit the process keeps at most so many.
+_MOST_KNOWN = 500
+# The best is looked for among so many with the lowest losses.
+_MOST_LEADERS = 50
 # How many of the best candidates are climbed from.
 _CLIMBERS = 4
 
@@ -118,7 +122,8 @@ class View:
         self._acquire = ACQUISITIONS[acquisition]
         self.y = scaled(known.losses, transform)
         self.process = self._process(transform)
-        mean, _ = self.process.predict(self.embed(known.points))
+        # The best by what the process believes, not by its reading, which may have been lucky.
+        mean, _ = self.predict(known.points[np_order(known.losses)[:_MOST_LEADERS]])
         self.best = float(mean.min())
 
     def _process(self, transform: str) -> Process:
@@ -127,10 +132,11 @@ class View:
 
         known, history = self.known, self.history
         n = refit_size(len(known.points))
-        base = _cached_base(history, known.points[:n], known.losses[:n], transform)
+        first = thinned(known.losses[:n], _MOST_KNOWN)
+        base = _cached_base(history, known.points[first], known.losses[first], transform)
         worst = np.full(len(known.failed), self.y.max())
         later = self.embed(np.vstack([known.points[n:], known.failed]))
-        process = base.extended(later, np.concatenate([self.y, worst]))
+        process = base.extended(later, np.concatenate([self.y[first], self.y[n:], worst]))
         if not len(known.pending):
             return process
         pending = self.embed(known.pending)
@@ -201,16 +207,9 @@ def _cached_base(history: History, points: Array, losses: Array, transform: str)
 
 
 def _base(history: History, points: Array, losses: Array, transform: str) -> Process:
-    import numpy as np
-
     from shoestring.models.gaussian_process import Process, learned
 
     embed = embedding(history)
     Z, y = embed(points), scaled(losses, transform)
-    chosen: Any = slice(None)
-    if len(y) > _MOST_LEARNED_FROM:
-        order = np_order(y)
-        half = _MOST_LEARNED_FROM // 2
-        rest = order[half:][:: max(1, (len(y) - half) // half)]
-        chosen = np.sort(np.concatenate([order[:half], rest]))
+    chosen = thinned(y, _MOST_LEARNED_FROM)
     return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis))
