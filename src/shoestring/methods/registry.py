@@ -7,6 +7,7 @@ is its class and its fields.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -37,6 +38,9 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "pboss": boss.ParallelBOSS,
 }
 
+# Beyond so many evaluations a quick sampler is preferred: the models' time would add up.
+_MANY = 1000
+
 _CLASSES: dict[str, type] = {
     **{name: getattr(samplers, name) for name in samplers.__all__},
     **{name: getattr(schedulers, name) for name in schedulers.__all__},
@@ -66,7 +70,10 @@ def named(name: str) -> Method:
 def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     """A method for what is given, and one line that says which and why."""
     if max_resource is None or max_resource == 1:
-        return named("tpe"), "auto picked tpe: the objective gives one reading a trial, so only what to try matters"
+        many = min(budget.evaluations or math.inf, budget.steps or math.inf)
+        if _MANY < many < math.inf:
+            return named("tpe"), f"auto picked tpe: {budget} is enough to learn from without a dear model"
+        return named("boes"), "auto picked boes: the objective gives one reading a trial, so only what to try matters"
     return named("asha-tpe"), (
         f"auto picked asha-tpe: trials can be stopped early (up to {max_resource} steps each), "
         f"so {budget} is spread over many starts and the promising ones go on"
