@@ -13,7 +13,6 @@ from shoestring.method import Proposal
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
 from shoestring.samplers.candidates import climbed, neighbours, snapped
-from shoestring.samplers.cmaes import Coordinates
 from shoestring.samplers.gp import View, refit_size
 from shoestring.samplers.training import scaled, training
 from shoestring.schedulers import ASHA, Full
@@ -256,13 +255,6 @@ class TestProcessSampler:
 
 
 class TestStrategy:
-    def test_coordinates_there_and_back(self):
-        axes = Coordinates(np.array([0, 3, 0]))
-        points = np.array([[0.2, 0.5, 0.9], [0.1, 5 / 6, 0.0]])
-        assert axes.size == 5
-        np.testing.assert_allclose(axes.points(axes.moved(points)), points)
-        assert np.isfinite(axes.moved(np.array([[np.nan, np.nan, 0.3]]))).all()
-
     def test_begins_from_a_history_it_did_not_generate(self):
         """Arms of another sampler around a good place: the first proposals lie there."""
 

@@ -38,6 +38,10 @@ class TestEmbedding:
         assert gaps[3] > 0.5  # inactive is far from active
         assert np.isfinite(Z).all()
 
+    def test_there_and_back(self):
+        points = np.array([[0.2, 0.5, 0.9], [0.1, 5 / 6, 0.0]])
+        np.testing.assert_allclose(self.embed.points(self.embed(points)), points)
+
     def test_ordered_columns(self):
         assert self.embed.ordered.tolist() == [0, 4]
         assert self.embed.axis.tolist() == [0, 1, 1, 1, 2, 2]

@@ -61,3 +61,12 @@ class Embedding:
             if optional:
                 columns.append(np.where(off, _HALF, 0.0))
         return np.column_stack(columns) if columns else np.zeros((len(points), 0))
+
+    def points(self, columns: Array) -> Array:
+        """The way back, to points that are active everywhere: of a choice's columns the largest wins."""
+        starts = np.searchsorted(self.axis, np.arange(len(self.choices)))
+        result = columns[:, starts].copy()
+        for axis in np.flatnonzero(self.choices):
+            own = columns[:, starts[axis] : starts[axis] + self.choices[axis]]
+            result[:, axis] = (own.argmax(axis=1) + 0.5) / self.choices[axis]
+        return result

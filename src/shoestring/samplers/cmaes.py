@@ -4,12 +4,12 @@ Hansen, The CMA evolution strategy: a tutorial, 2016, on the cmaes package; begu
 propose as in Nomura et al., Warm starting CMA-ES for hyperparameter optimization, AAAI 2021.
 
 ====== ===========  ==================================================================
-d, D   ()           axes, and coordinates that the strategy moves in
+d, D   ()           axes, and columns that the strategy moves in (``models/embedding.py``)
 λ      ()           arms of a generation
 m, σ, C             mean (D,), step size and covariance (D, D) of the distribution
 ====== ===========  ==================================================================
 
-An ordered axis is one coordinate; a choice has one for each of its values, and the largest wins. A
+An ordered axis is one column; a choice has one for each of its values, and the largest wins. A
 generation ends when λ of its own arms are known, in whatever order they come. The strategy is played
 again from the log each time: it owns no state and no randomness.
 """
@@ -30,6 +30,8 @@ from shoestring.samplers.training import training
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from shoestring.models.embedding import Embedding
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
@@ -66,23 +68,22 @@ class CMAES:
         known = training(history, max(self.startup, 2))
         if known is None:
             return Proposal(random_config(history, rng), "random, too few arms can be compared")
-        axes = Coordinates(history.codec.choices)
+        embed = columns_of(history.codec.choices)
         own = np.isin(known.arms, _proposed(history))
         first = np.ones_like(own) if own.all() else ~own
-        begun = promising(axes, known.points[first], known.losses[first])
-        strategy = self._played(axes, begun, known.points[own], known.losses[own])
-        point = axes.points(_drawn(strategy, rng)[None])[0]
+        begun = promising(embed(known.points[first]), known.losses[first])
+        strategy = self._played(begun, embed(known.points[own]), known.losses[own])
+        point = embed.points(_drawn(strategy, rng)[None])[0]
         reason = f"from the distribution of generation {strategy.generation + 1}"
         return Proposal(history.codec.decode(point), reason, {"generation": strategy.generation, "step": known.step})
 
-    def _played(self, axes: Coordinates, begun: tuple[Array, float, Array], points: Array, losses: Array) -> Any:
+    def _played(self, begun: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
         """The strategy, told of its own arms generation by generation."""
         from cmaes import CMA
 
         mean, sigma, covariance = begun
-        size = self.population or 4 + int(3 * math.log(axes.size))
+        size = self.population or 4 + int(3 * math.log(len(mean)))
         strategy = CMA(mean, sigma, cov=covariance, population_size=size, seed=0)
-        moved = axes.moved(points)
         for begin in range(0, len(moved) - size + 1, size):
             strategy.tell([(moved[i], float(losses[i])) for i in range(begin, begin + size)])
         return strategy
@@ -105,51 +106,19 @@ def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
     return np.asarray(np.clip(x, 0.0, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Coordinates:
-    """The coordinates that a normal distribution can move in: ordered axes, and one for each value of a choice."""
+def columns_of(choices: Codes) -> Embedding:
+    """The columns that a normal distribution moves in: what is inactive has no column of its own."""
+    import numpy as np
 
-    choices: Codes
+    from shoestring.models.embedding import Embedding
 
-    @property
-    def size(self) -> int:
-        import numpy as np
-
-        return int(np.maximum(self.choices, 1).sum())
-
-    def moved(self, points: Array) -> Array:
-        """Points as coordinates; what is inactive lies in the middle. Shape (m, d) to (m, D)."""
-        import numpy as np
-
-        columns: list[Array] = []
-        for x, values in zip(points.T, self.choices, strict=True):
-            off = np.isnan(x)
-            if not values:
-                columns.append(np.where(off, 0.5, x))
-                continue
-            cell = np.clip(np.nan_to_num(x) * values, 0, values - 1).astype(int)
-            columns += [np.where(off, 0.5, np.where(cell == value, 1.0, 0.0)) for value in range(values)]
-        return np.column_stack(columns)
-
-    def points(self, coordinates: Array) -> Array:
-        """The way back; of a choice's coordinates the largest wins. Shape (m, D) to (m, d)."""
-        import numpy as np
-
-        result, at = np.empty((len(coordinates), len(self.choices))), 0
-        for axis, values in enumerate(self.choices):
-            if values:
-                result[:, axis] = (coordinates[:, at : at + values].argmax(axis=1) + 0.5) / values
-            else:
-                result[:, axis] = coordinates[:, at]
-            at += max(int(values), 1)
-        return result
+    return Embedding(choices, np.zeros(len(choices), dtype=bool))
 
 
-def promising(axes: Coordinates, points: Array, losses: Array) -> tuple[Array, float, Array]:
+def promising(moved: Array, losses: Array) -> tuple[Array, float, Array]:
     """m, σ and C of a normal distribution around the best of any arms, whoever proposed them."""
     from cmaes import get_warm_start_mgd
 
-    moved = axes.moved(points)
     share = min(1.0, max(_SHARE, _LEAST / len(moved)) + 1e-9)
     mean, sigma, covariance = get_warm_start_mgd(
         [(row, float(loss)) for row, loss in zip(moved, losses, strict=True)], gamma=share, alpha=_PRIOR
@@ -161,8 +130,8 @@ def drawn_around_best(choices: Codes, points: Array, losses: Array, rng: np.rand
     """m points of the normal distribution around the best arms. Shape (m, d)."""
     import numpy as np
 
-    axes = Coordinates(choices)
-    mean, sigma, covariance = promising(axes, points, losses)
+    embed = columns_of(choices)
+    mean, sigma, covariance = promising(embed(points), losses)
     root = np.linalg.cholesky(covariance + 1e-10 * np.eye(len(mean)))
     drawn = mean + sigma * rng.standard_normal((m, len(mean))) @ root.T
-    return axes.points(np.clip(drawn, 0.0, 1.0))
+    return embed.points(np.clip(drawn, 0.0, 1.0))
