@@ -235,13 +235,14 @@ class TestProcessSampler:
             assert config["x"] == pytest.approx(0.62, abs=1e-3)
 
     def test_neighbours_and_snapping_of_conditional_points(self):
-        space = ss.space(k=["a", "b"], x=(0.0, 1.0), n=(1, 9))
+        space = ss.space(k=["a", "b"], x=(0.0, 1.0), n=(1, 9), w=ss.log(1, 1000))
         space.add(EqualsCondition(space["x"], space["k"], "a"))
         codec = Codec(space)
-        point = codec.encode({"k": "b", "n": 5})[None]
+        point = codec.encode({"k": "b", "n": 5, "w": 2})[None]
         near, owner = neighbours(point, codec)
         configs = [codec.decode(p) for p in near]
-        assert {c["n"] for c in configs if c["k"] == "b"} == {3, 4, 6, 7}
+        assert {c["n"] for c in configs if c["k"] == "b" and c["w"] == 2} == {3, 4, 6, 7}
+        assert {c["w"] for c in configs} == {1, 2, 3, 4}
         assert [c["x"] for c in configs if c["k"] == "a"] == [0.5]
         assert set(owner) == {0}
         np.testing.assert_array_equal(snapped(near, codec), near)

@@ -27,8 +27,8 @@ from shoestring.history import History
 from shoestring.method import Proposal
 from shoestring.samplers.candidates import around, first_free, latin, open_points, snapped, uniform
 from shoestring.samplers.cmaes import drawn_around_best
-from shoestring.samplers.gp import View, check_model_options, first_design, np_order
-from shoestring.samplers.simple import random_config
+from shoestring.samplers.gp import View, check_model_options, np_order
+from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.tpe import TPE
 from shoestring.samplers.training import Training, scaled, thinned, training
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from shoestring.axes import Axis
 from shoestring.history import History
 from shoestring.method import free_rows, taken
 from shoestring.spaces import Codec
@@ -176,19 +177,25 @@ def neighbours(points: Array, codec: Codec) -> tuple[Array, NDArray[np.int64]]:
     near, owner = [], []
     for i, point in enumerate(points):
         for j, axis in enumerate(codec.axes):
-            if not axis.cells or np.isnan(point[j]):
-                continue
-            here = int(point[j] * axis.cells)
-            whole = axis.categorical or axis.cells <= _FEW
-            for cell in range(axis.cells) if whole else (here - 2, here - 1, here + 1, here + 2):
-                if cell != here and 0 <= cell < axis.cells:
-                    other = point.copy()
-                    other[j] = (cell + 0.5) / axis.cells
-                    near.append(other)
+            if axis.cells and not np.isnan(point[j]):
+                for other in _values_near(axis, codec.space[axis.name], float(point[j])):
+                    near.append(np.concatenate([point[:j], [other], point[j + 1 :]]))
                     owner.append(i)
     if not near:
         return np.empty((0, points.shape[1])), np.empty(0, dtype=np.int64)
     return snapped(_filled(np.array(near)), codec), np.array(owner)
+
+
+def _values_near(axis: Axis, own: Any, here: float) -> list[float]:
+    """The coordinates of other values: of all if there are few or no order, else of the next two on each side."""
+    assert axis.cells is not None
+    if getattr(own, "log", False):  # whole numbers on a log scale, whose cells differ in width
+        value = axis.decode(here)
+        return [axis.encode(v) for v in range(value - 2, value + 3) if v != value and own.lower <= v <= own.upper]
+    cell = int(here * axis.cells)
+    whole = axis.categorical or axis.cells <= _FEW
+    cells = range(axis.cells) if whole else range(max(cell - 2, 0), min(cell + 3, axis.cells))
+    return [(other + 0.5) / axis.cells for other in cells if other != cell]
 
 
 def _filled(points: Array) -> Array:

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Proposal
-from shoestring.samplers.gp import first_design
-from shoestring.samplers.simple import random_config
+from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.training import training
 
 if TYPE_CHECKING:

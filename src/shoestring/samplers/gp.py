@@ -22,7 +22,7 @@ from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Proposal
 from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
-from shoestring.samplers.simple import LatinHypercube, random_config
+from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.training import TRANSFORMS, Training, scaled, thinned, training
 
 if TYPE_CHECKING:
@@ -101,14 +101,6 @@ def check_model_options(startup: object, acquisition: str, transform: str) -> No
         raise MethodError(f"acquisition is {acquisition!r}; it is {', '.join(map(repr, ACQUISITION_NAMES))}")
     if transform not in TRANSFORMS:
         raise MethodError(f"transform is {transform!r}; it is {', '.join(map(repr, TRANSFORMS))}")
-
-
-def first_design(history: History, rng: np.random.Generator, size: int) -> Proposal:
-    """The design takes no notice of a table's rows or of what the space itself holds likely."""
-    codec = history.codec
-    if codec.rows is not None or any(axis.prior for axis in codec.axes):
-        return Proposal(random_config(history, rng), f"random, one of the first {size}")
-    return LatinHypercube(size).propose(history, rng)
 
 
 class View:
