@@ -342,6 +342,8 @@ class TestBOES:
             ({"tpe": 0, "cma": 0, "latin": 0, "local": 0}, "candidates"),
             ({"models": ("svm",)}, "models"),
             ({"models": ()}, "models"),
+            ({"models": ("gp", "gp")}, "models"),
+            ({"models": "gp"}, "models"),
             ({"weights": (1.0,)}, "weights"),
             ({"combine": "mean"}, "combine"),
         ],

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SOURCES = ("tpe", "cma", "latin", "random", "local", "climb")
+SOURCES = ("tpe", "cma", "latin", "random", "local")
 MODELS = ("gp", "et", "rf", "gbt")
 # Forests are fitted to at most so many arms.
 _MOST_FITTED = 400
@@ -73,14 +73,14 @@ class BOES:
         object.__setattr__(self, "models", tuple(self.models))
         object.__setattr__(self, "weights", tuple(self.weights))
         check_model_options(self.startup, self.acquisition, self.transform)
-        for source in SOURCES[:-1]:
+        for source in SOURCES:
             count = getattr(self, source)
             if not isinstance(count, int) or count < 0:
                 raise MethodError(f"{source} is {count!r}; it is how many candidates, a whole number, 0 for none")
-        if not any(getattr(self, source) for source in SOURCES[:-1]):
-            raise MethodError(f"no source gives candidates: set one of {', '.join(SOURCES[:-1])} above 0")
-        if not self.models or any(model not in MODELS for model in self.models):
-            raise MethodError(f"models is {self.models!r}; it names some of {', '.join(MODELS)}")
+        if not any(getattr(self, source) for source in SOURCES):
+            raise MethodError(f"no source gives candidates: set one of {', '.join(SOURCES)} above 0")
+        if not self.models or any(model not in MODELS or self.models.count(model) > 1 for model in self.models):
+            raise MethodError(f"models is {self.models!r}; it is a tuple with some of {', '.join(MODELS)}, each once")
         if self.weights and (len(self.weights) != len(self.models) or min(self.weights) <= 0):
             raise MethodError(f"weights is {self.weights!r}; give one above 0 for each of {', '.join(self.models)}")
         if self.combine not in ("ranks", "votes"):
