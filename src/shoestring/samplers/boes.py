@@ -27,7 +27,7 @@ from shoestring.history import History
 from shoestring.method import Proposal
 from shoestring.samplers.candidates import around, first_free, latin, open_points, snapped, uniform
 from shoestring.samplers.cmaes import drawn_around_best
-from shoestring.samplers.gp import View, check_model_options, np_order
+from shoestring.samplers.gp import View, ascending, check_model_options
 from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.tpe import TPE
 from shoestring.samplers.training import Training, scaled, thinned, training
@@ -130,7 +130,7 @@ class BOES:
         if self.random:
             drawn["random"] = uniform(history, rng, self.random)
         if self.local:
-            drawn["local"] = around(known.points[np_order(known.losses)[:5]], rng, self.local, codec)
+            drawn["local"] = around(known.points[ascending(known.losses)[:5]], rng, self.local, codec)
         points = snapped(np.vstack(list(drawn.values())), codec)
         sources = [source for source, given in drawn.items() for _ in given]
         if not self.climb or view is None:
@@ -164,7 +164,7 @@ class BOES:
         total = np.average([rankdata(-values) for values in scores.values()], axis=0, weights=weights)
         votes = Counter(int(values.argmax()) for values in scores.values())
         if self.combine == "ranks":
-            return np_order(total), votes
+            return ascending(total), votes
         counts = np.array([votes.get(i, 0) for i in range(len(total))])
         return np.lexsort((total, -counts)), votes
 

@@ -115,7 +115,7 @@ class View:
         self.y = scaled(known.losses, transform)
         self.process = self._process(transform)
         # The best by what the process believes, not by its reading, which may have been lucky.
-        mean, _ = self.predict(known.points[np_order(known.losses)[:_MOST_LEADERS]])
+        mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
         self.best = float(mean.min())
 
     def _process(self, transform: str) -> Process:
@@ -156,18 +156,18 @@ class View:
 
     def near_best(self, rng: np.random.Generator, m: int, top: int = 5) -> Array:
         codec = self.history.codec
-        best = self.known.points[np_order(self.known.losses)[:top]]
+        best = self.known.points[ascending(self.known.losses)[:top]]
         return snapped(around(best, rng, m, codec), codec)
 
     def searched(self, points: Array) -> Array:
         """The points, and those that climbing from the best of them leads to."""
         import numpy as np
 
-        top = np_order(-self.score(points))[:_CLIMBERS]
+        top = ascending(-self.score(points))[:_CLIMBERS]
         return np.vstack([climbed(points[top], self.history, self.score, self.slope), points])
 
 
-def np_order(values: Array) -> NDArray[np.int64]:
+def ascending(values: Array) -> NDArray[np.int64]:
     """The order of the values, ties by place."""
     import numpy as np
 
