@@ -7,6 +7,7 @@ is its class and its fields.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -22,6 +23,9 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "grid": lambda: compose(samplers.Grid(), schedulers.Full()),
     "latin-hypercube": lambda: compose(samplers.LatinHypercube(), schedulers.Full()),
     "tpe": lambda: compose(samplers.TPE(), schedulers.Full()),
+    "cmaes": lambda: compose(samplers.CMAES(), schedulers.Full()),
+    "gp": lambda: compose(samplers.GaussianProcess(), schedulers.Full()),
+    "boes": lambda: compose(samplers.BOES(), schedulers.Full()),
     "sh": lambda: compose(samplers.Random(), schedulers.SuccessiveHalving()),
     "hyperband": lambda: compose(samplers.Random(), schedulers.Hyperband()),
     "asha": lambda: compose(samplers.Random(), schedulers.ASHA()),
@@ -40,6 +44,9 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "rollout": rollout.Rollout,
     "gp-ei": bayesian_optimization.BayesianOptimization,
 }
+
+# Beyond so many evaluations a quick sampler is preferred: the models' time would add up.
+_MANY = 1000
 
 _CLASSES: dict[str, type] = {
     **{name: getattr(samplers, name) for name in samplers.__all__},
@@ -75,7 +82,10 @@ def named(name: str) -> Method:
 def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     """A method for what is given, and one line that says which and why."""
     if max_resource is None or max_resource == 1:
-        return named("tpe"), "auto picked tpe: the objective gives one reading a trial, so only what to try matters"
+        many = min(budget.evaluations or math.inf, budget.steps or math.inf)
+        if _MANY < many < math.inf:
+            return named("tpe"), f"auto picked tpe: {budget} is enough to learn from without a dear model"
+        return named("boes"), "auto picked boes: the objective gives one reading a trial, so only what to try matters"
     return named("forecast"), (
         f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
         f"so {budget} goes to those whose curves promise most"
@@ -90,10 +100,14 @@ def described(method: object) -> dict[str, Any]:
     return {
         "class": type(method).__name__,
         **{
-            name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else value
+            name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else _as_json(value)
             for name, value in values.items()
         },
     }
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def rebuilt(description: Mapping[str, Any]) -> Any:

@@ -6,8 +6,9 @@ virtual clock, and is itself an objective: ``problem(trial)``. All are functions
 alone, so a reading is the same on every executor, in any order and after any crash.
 """
 
+from shoestring.problems.contest import Contest, contest_score, random_reference
 from shoestring.problems.curves import CurveTable
 from shoestring.problems.grids import GridTable
 from shoestring.problems.synthetic import Synthetic, WithCurves
 
-__all__ = ["CurveTable", "GridTable", "Synthetic", "WithCurves"]
+__all__ = ["Contest", "CurveTable", "GridTable", "Synthetic", "WithCurves", "contest_score", "random_reference"]

@@ -89,3 +89,11 @@ class LatinHypercube:
         rng = generator(seed, block, "latin hypercube")
         slices = np.stack([rng.permutation(self.size) for _ in range(dimensions)], axis=1)
         return (slices + rng.random(slices.shape)) / self.size
+
+
+def first_design(history: History, rng: np.random.Generator, size: int) -> Proposal:
+    """The design takes no notice of a table's rows or of what the space itself holds likely."""
+    codec = history.codec
+    if codec.rows is not None or any(axis.prior for axis in codec.axes):
+        return Proposal(random_config(history, rng), f"random, one of the first {size}")
+    return LatinHypercube(size).propose(history, rng)

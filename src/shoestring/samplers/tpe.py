@@ -32,7 +32,7 @@ from shoestring.history import History
 from shoestring.method import Proposal, taken
 from shoestring.models.parzen import Parzen, fit
 from shoestring.observations import Observations, observed
-from shoestring.samplers.simple import LatinHypercube, random_config
+from shoestring.samplers.simple import first_design, random_config
 from shoestring.spaces import Codec
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class TPE:
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
-            return self._first(history, rng)
+            return first_design(history, rng, self.startup)
         seen = observed(history)
         step = seen.furthest_step(self.enough or max(self.startup, history.codec.dimensions + 2))
         if not step:
@@ -104,12 +104,24 @@ class TPE:
         notes = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, notes)
 
-    def _first(self, history: History, rng: np.random.Generator) -> Proposal:
-        """The design takes no notice of a table's rows or of what the space itself holds likely."""
-        codec = history.codec
-        if codec.rows is not None or any(axis.prior for axis in codec.axes):
-            return Proposal(random_config(history, rng), f"random, one of the first {self.startup}")
-        return LatinHypercube(self.startup).propose(history, rng)
+    def drawn(self, history: History, rng: np.random.Generator, m: int) -> Array:
+        """m points, each the best of ``candidates`` from the density of the good; random if too little is known.
+
+        For samplers that choose among the points of several. Shape (m, d).
+        """
+        import numpy as np
+
+        seen, codec = observed(history), history.codec
+        step = seen.furthest_step(self.enough or max(self.startup, 2))
+        if not step:
+            return np.array([codec.sample_point(rng) for _ in range(m)]).reshape(m, codec.dimensions)
+        good, bad = self._split(seen, step)
+        likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
+        points = likely.sample(rng, m * self.candidates, self.multivariate)
+        scores = likely.log_density(points) - unlikely.log_density(points)
+        best = scores.reshape(m, self.candidates).argmax(axis=1)
+        chosen: Array = points[np.arange(m) * self.candidates + best]
+        return chosen
 
     def _split(self, seen: Observations, step: int) -> tuple[Codes, Codes]:
         """The good arms, best first, and the bad ones in log order."""

@@ -1,0 +1,137 @@
+"""Table 4.1 and the peers: who finds more in 20 rounds of 5, in the contest's score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+import numpy as np
+from common import Options, Row, row
+from scipy.stats import rankdata
+
+from batch_optimisation_parts.runs import Run, played
+from batch_optimisation_parts.tasks import Task, suite
+from shoestring.method import Method, Sampler, compose
+from shoestring.problems import contest_score
+from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
+from shoestring.schedulers import Full
+
+CANDIDATES = 96
+ON_RANDOM = {"tpe": 0, "cma": 0, "latin": 0, "random": CANDIDATES}
+
+# Each column with the thesis's number. All choose among as many candidates.
+COLUMNS: dict[str, tuple[Sampler, float | None]] = {
+    "Random": (Random(), 0.1),
+    "GP": (BOES.thesis(models=("gp",), **ON_RANDOM), 0.299),
+    "RF": (BOES.thesis(models=("rf",), **ON_RANDOM), 0.488),
+    "ET": (BOES.thesis(models=("et",), **ON_RANDOM), 0.631),
+    "GBT": (BOES.thesis(models=("gbt",), **ON_RANDOM), 0.460),
+    "Ensemble": (BOES.thesis(**ON_RANDOM), 0.718),
+    "TPE": (TPE(), 0.459),
+    "Ensemble + TPE": (BOES.thesis(tpe=CANDIDATES, cma=0, latin=0), 0.735),
+    "BOES - Latin": (BOES.thesis(tpe=CANDIDATES // 2, cma=CANDIDATES // 2, latin=0), 0.768),
+    "BOES + LocalSearch": (BOES.thesis(local=24), 0.784),
+    "BOES": (BOES.thesis(), 0.827),
+    "boes, our default": (BOES(), None),
+}
+PEERS = ("Optuna TPE", "Optuna CMA-ES", "Optuna GP")
+OURS: dict[str, Sampler] = {"boes, our default": BOES(), "TPE": TPE()}
+SINGLE: dict[str, Sampler] = {"gp sampler": GaussianProcess(), "cmaes sampler": CMAES()}
+
+Found = Mapping[str, Mapping[str, Sequence[Run]]]
+
+
+def _tasks(options: Options) -> tuple[Task, ...]:
+    return suite()[::6] if options.quick else suite()
+
+
+def _methods(samplers: Mapping[str, Sampler]) -> dict[str, Method | None]:
+    return {name: compose(sampler, Full()) for name, sampler in samplers.items()}
+
+
+def scores(found: Found, tasks: Sequence[Task]) -> dict[str, list[float]]:
+    """Per method, the contest's score of each task over the seeds."""
+    return {
+        name: [contest_score([run.result for run in runs[task.name]], task.best, task.reference) for task in tasks]
+        for name, runs in found.items()
+    }
+
+
+def ranks(by_method: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """Per method, its rank on each task; 1 is best, ties share."""
+    table = rankdata(-np.array(list(by_method.values())), axis=0)
+    return dict(zip(by_method, table.tolist(), strict=True))
+
+
+def table_4_1(options: Options) -> list[Row]:
+    """Table 4.1: the mean contest score over the suite; errors are over tasks."""
+    tasks = _tasks(options)
+    found = played(_methods({name: sampler for name, (sampler, _) in COLUMNS.items()}), tasks, options.seeds or 20)
+    by_method = scores(found, tasks)
+    rows = [row(name, by_method[name], paper=paper) for name, (_, paper) in COLUMNS.items()]
+    for name in ("BOES", "boes, our default"):
+        for other, bar, published in (("Random", 0.35, 0.727), ("TPE", 0.10, 0.368), ("Ensemble", 0.05, 0.109)):
+            gaps = np.subtract(by_method[name], by_method[other]).tolist()
+            rows.append(row(f"{name} - {other}", gaps, paper=published if name == "BOES" else None, at_least=bar))
+    place = [task.name for task in tasks].index("data-2")
+    for name in ("BOES", "boes, our default"):
+        rows.append(row(f"{name} on data-2", [by_method[name][place]], at_least=0.80))
+    return [*rows, *_by_family(by_method, tasks), *_cpu(found)]
+
+
+def _by_family(by_method: Mapping[str, Sequence[float]], tasks: Sequence[Task]) -> list[Row]:
+    families = dict.fromkeys(task.family for task in tasks)
+    return [
+        row(f"{family}: {name}", [s for s, task in zip(values, tasks, strict=True) if task.family == family])
+        for family in families
+        for name, values in by_method.items()
+    ]
+
+
+def _cpu(found: Found) -> list[Row]:
+    return [
+        row(f"{name}: CPU seconds a run", [fmean(run.cpu for run in runs) for runs in by_task.values()])
+        for name, by_task in found.items()
+    ]
+
+
+def halves(options: Options) -> list[Row]:
+    """The variants on both halves of the tasks: chosen on the even ones, confirmed on the odd ones."""
+    rows = []
+    for half, tasks in (("chosen on", _tasks(options)[::2]), ("confirmed on", _tasks(options)[1::2])):
+        by_method = scores(played(_methods(VARIANTS), tasks, options.seeds or 3), tasks)
+        rows += [row(f"{half}: {name}", values) for name, values in by_method.items()]
+    return rows
+
+
+VARIANTS: dict[str, Sampler] = {
+    "BOES": BOES.thesis(),
+    "boes, our default": BOES(),
+    "default with four models": BOES(models=("gp", "et", "rf", "gbt")),
+    "default with the process only": BOES(models=("gp",)),
+}
+
+
+def peers(options: Options) -> list[Row]:
+    """Against Optuna's TPE and CMA-ES: mean contest score and mean rank over the suite."""
+    return _against(OURS, PEERS[:2], _tasks(options), options.seeds or 20)
+
+
+def peers_gp(options: Options) -> list[Row]:
+    """Against Optuna's GP, on every second task and few seeds: it needs 100 times the CPU."""
+    return _against({**OURS, **SINGLE}, PEERS, _tasks(options)[::2], options.seeds or 2)
+
+
+def _against(ours: Mapping[str, Sampler], names: Sequence[str], tasks: Sequence[Task], seeds: int) -> list[Row]:
+    found = played({**_methods(ours), **dict.fromkeys(names)}, tasks, seeds)
+    by_method = scores(found, tasks)
+    by_rank = ranks(by_method)
+    rows = [row(f"{name}: score", values) for name, values in by_method.items()]
+    rows += [row(f"{name}: rank", values) for name, values in by_rank.items()]
+    for name in names:
+        gaps = np.subtract(by_method["boes, our default"], by_method[name]).tolist()
+        rows.append(row(f"boes - {name}: score", gaps, at_least=0.0))
+        rows += [
+            row(f"{task.name}: boes - {name}", [gap]) for task, gap in zip(tasks, gaps, strict=True) if len(names) > 2
+        ]
+    return [*rows, *_cpu(found)]

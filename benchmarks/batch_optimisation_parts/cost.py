@@ -1,0 +1,64 @@
+"""What a suggestion costs in CPU time."""
+
+from __future__ import annotations
+
+import time
+
+from common import Options, Row, row
+
+import shoestring as ss
+from shoestring.method import Sampler
+from shoestring.problems import Synthetic
+from shoestring.samplers import BOES, CMAES, GaussianProcess
+from shoestring.schedulers import Full
+
+PROBLEM = Synthetic("hartmann6")
+
+
+def _study(sampler: Sampler, observations: int, room: int) -> ss.Study:
+    """A study with so many observations, half of them near the best as an optimiser's are."""
+    from shoestring.keyed import generator
+    from shoestring.method import Proposal
+
+    class Filling:
+        def propose(self, history, rng):
+            codec = history.codec
+            point = codec.sample_point(rng)
+            if len(history.arms) % 2:
+                point = (codec.encode(PROBLEM.best_config) + 0.1 * rng.standard_normal(len(point))).clip(0, 1)
+            return Proposal(codec.decode(point), "filling")
+
+    class Then:
+        def propose(self, history, rng):
+            return (Filling() if len(history.arms) < observations else sampler).propose(history, rng)
+
+    budget = ss.Budget(evaluations=observations + room)
+    study = ss.Study(PROBLEM.space, budget=budget, method=ss.compose(Then(), Full()))
+    for _ in range(observations):
+        grant = study.ask()
+        study.tell(grant, PROBLEM.value(grant.config) + 0.01 * generator(0, grant.trial, "cost").standard_normal())
+    return study
+
+
+def _batches(sampler: Sampler, observations: int, batch: int, count: int) -> list[float]:
+    """CPU seconds of each batch, the first and its imports left out; results are told in between."""
+    study, found = _study(sampler, observations, batch * (count + 1)), []
+    for _ in range(count + 1):
+        before = time.process_time()
+        grants = [study.ask() for _ in range(batch)]
+        found.append(time.process_time() - before)
+        for grant in grants:
+            study.tell(grant, PROBLEM.value(grant.config))
+    return found[1:]
+
+
+def cost(options: Options) -> list[Row]:
+    """CPU seconds a decision, refits included, told in between."""
+    count = 4 if options.quick else 12
+    return [
+        row("boes, a batch of 5 at 100 observations", _batches(BOES(), 100, 5, count), at_most=0.15),
+        row("boes, a batch of 5 at 1,000 observations", _batches(BOES(), 1000, 5, count), at_most=1.0),
+        row("thesis, a batch of 5 at 100 observations", _batches(BOES.thesis(), 100, 5, count)),
+        row("cmaes, a suggestion at 300 observations", _batches(CMAES(), 300, 1, 5 * count), at_most=0.010),
+        row("gp, a suggestion at 300 observations", _batches(GaussianProcess(), 300, 1, 5 * count), at_most=0.100),
+    ]

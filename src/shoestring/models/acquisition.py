@@ -1,0 +1,76 @@
+"""How much a point promises, from what a model believes of it. Lower readings are better, higher scores are.
+
+======  =====  ========================================================
+symbol  shape  meaning
+======  =====  ========================================================
+μ, s    (m,)   the model's mean and standard deviation
+b       ()     the best so far
+z       (m,)   (b − μ)/s
+h       (m,)   φ(z) + z Φ(z), so that EI = s·h(z)
+======  =====  ========================================================
+
+Each gives the score and its derivatives by μ and by s. The probability of improvement Φ(z) is ranked by
+z itself, because Φ saturates. The logarithm of the expected improvement stays finite and keeps its slope
+where the expected improvement underflows (Ament et al., Unexpected improvements to expected improvement,
+NeurIPS 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcx, log_ndtr, ndtr
+
+Array = NDArray[np.float64]
+Scored = tuple[Array, Array, Array]
+
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+# The confidence bound lies this many standard deviations below the mean.
+_WIDTH = 2.0
+# Below this, log h is its leading term: the exact form rounds to nothing.
+_FAR = -1000.0
+
+
+def _log_h(z: Array) -> Array:
+    """log(φ(z) + zΦ(z)) without cancellation: by erfcx below −1, by its leading term where that rounds to 0."""
+    near = np.maximum(z, -1.0)
+    far = np.clip(z, _FAR, -1.0)
+    upper = np.log(np.exp(-0.5 * near**2 - _LOG_ROOT_2PI) + near * ndtr(near))
+    middle = -0.5 * far**2 - _LOG_ROOT_2PI + np.log1p(far * np.sqrt(np.pi / 2) * erfcx(-far / np.sqrt(2)))
+    least = np.minimum(z, _FAR)
+    lower = -0.5 * least**2 - _LOG_ROOT_2PI - 2 * np.log(-least)
+    return np.asarray(np.where(z > -1, upper, np.where(z > _FAR, middle, lower)))
+
+
+def log_expected_improvement(mean: Array, sd: Array, best: float) -> Scored:
+    z = (best - mean) / sd
+    log_h = _log_h(z)
+    by_mean = -np.exp(log_ndtr(z) - log_h) / sd
+    by_sd = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI - log_h) / sd
+    return log_h + np.log(sd), by_mean, by_sd
+
+
+def expected_improvement(mean: Array, sd: Array, best: float) -> Scored:
+    z = (best - mean) / sd
+    density = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI)
+    return sd * density + (best - mean) * ndtr(z), -ndtr(z), density
+
+
+def probability_of_improvement(mean: Array, sd: Array, best: float) -> Scored:
+    z = (best - mean) / sd
+    return z, -1 / sd, -z / sd
+
+
+def upper_confidence_bound(mean: Array, sd: Array, best: float) -> Scored:
+    """Of the negated readings: the least that a reading may plausibly be."""
+    return _WIDTH * sd - mean, np.full_like(mean, -1.0), np.full_like(mean, _WIDTH)
+
+
+ACQUISITIONS: dict[str, Callable[[Array, Array, float], Scored]] = {
+    "log-ei": log_expected_improvement,
+    "ei": expected_improvement,
+    "pi": probability_of_improvement,
+    "ucb": upper_confidence_bound,
+}

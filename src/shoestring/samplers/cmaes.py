@@ -1,0 +1,136 @@
+"""CMA-ES: a normal distribution that moves to where good arms were, and learns the shape of the valley.
+
+Hansen, The CMA evolution strategy: a tutorial, 2016, on the cmaes package; begun from arms it did not
+propose as in Nomura et al., Warm starting CMA-ES for hyperparameter optimization, AAAI 2021.
+
+====== ===========  ==================================================================
+d, D   ()           axes, and columns that the strategy moves in (``models/embedding.py``)
+λ      ()           arms of a generation
+m, σ, C             mean (D,), step size and covariance (D, D) of the distribution
+====== ===========  ==================================================================
+
+An ordered axis is one column; a choice has one for each of its values, and the largest wins. A
+generation ends when λ of its own arms are known, in whatever order they come. The strategy is played
+again from the log each time: it owns no state and no randomness.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoestring.errors import MethodError
+from shoestring.history import History
+from shoestring.method import Proposal
+from shoestring.samplers.simple import first_design, random_config
+from shoestring.samplers.training import training
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoestring.models.embedding import Embedding
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+# The best share of the arms that the first distribution is laid around, and how many at the least.
+_SHARE, _LEAST = 0.15, 4
+# The spread that is added to that of the best arms.
+_PRIOR = 0.1
+
+
+@dataclass(frozen=True)
+class CMAES:
+    """Arms drawn from the distribution of the strategy, ``population`` a generation.
+
+    The first ``startup`` arms are a Latin hypercube; the distribution begins around the best of those and of
+    all other arms that are known before its own first. ``population`` is 4 + ⌊3 log D⌋ unless given.
+    """
+
+    startup: int = 10
+    population: int | None = None
+    reference: ClassVar[str] = "Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772"
+
+    def __post_init__(self) -> None:
+        for option, least in (("startup", 2), ("population", 4)):
+            value = getattr(self, option)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal:
+        import numpy as np
+
+        if len(history.arms) < self.startup:
+            return first_design(history, rng, self.startup)
+        known = training(history, max(self.startup, 2))
+        if known is None:
+            return Proposal(random_config(history, rng), "random, too few arms can be compared")
+        embed = columns_of(history.codec.choices)
+        own = np.isin(known.arms, _proposed(history))
+        first = np.ones_like(own) if own.all() else ~own
+        begun = promising(embed(known.points[first]), known.losses[first])
+        strategy = self._played(begun, embed(known.points[own]), known.losses[own])
+        point = embed.points(_drawn(strategy, rng)[None])[0]
+        reason = f"from the distribution of generation {strategy.generation + 1}"
+        return Proposal(history.codec.decode(point), reason, {"generation": strategy.generation, "step": known.step})
+
+    def _played(self, begun: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
+        """The strategy, told of its own arms generation by generation."""
+        from cmaes import CMA
+
+        mean, sigma, covariance = begun
+        size = self.population or 4 + int(3 * math.log(len(mean)))
+        strategy = CMA(mean, sigma, cov=covariance, population_size=size, seed=0)
+        for begin in range(0, len(moved) - size + 1, size):
+            strategy.tell([(moved[i], float(losses[i])) for i in range(begin, begin + size)])
+        return strategy
+
+
+def _proposed(history: History) -> list[int]:
+    """The arms that a strategy proposed: a generation in their notes says so."""
+    return [grant.arm for grant in history.grants if grant.config is not None and "generation" in (grant.notes or ())]
+
+
+def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
+    """A point of the strategy's distribution, drawn again while it lies outside of the cube."""
+    import numpy as np
+
+    strategy.reseed_rng(int(rng.integers(2**31)))
+    for _ in range(20):
+        x = strategy.ask()
+        if ((x >= 0) & (x <= 1)).all():
+            break
+    return np.asarray(np.clip(x, 0.0, 1.0))
+
+
+def columns_of(choices: Codes) -> Embedding:
+    """The columns that a normal distribution moves in: what is inactive has no column of its own."""
+    import numpy as np
+
+    from shoestring.models.embedding import Embedding
+
+    return Embedding(choices, np.zeros(len(choices), dtype=bool))
+
+
+def promising(moved: Array, losses: Array) -> tuple[Array, float, Array]:
+    """m, σ and C of a normal distribution around the best of any arms, whoever proposed them."""
+    from cmaes import get_warm_start_mgd
+
+    share = min(1.0, max(_SHARE, _LEAST / len(moved)) + 1e-9)
+    mean, sigma, covariance = get_warm_start_mgd(
+        [(row, float(loss)) for row, loss in zip(moved, losses, strict=True)], gamma=share, alpha=_PRIOR
+    )
+    return mean, sigma, covariance
+
+
+def drawn_around_best(choices: Codes, points: Array, losses: Array, rng: np.random.Generator, m: int) -> Array:
+    """m points of the normal distribution around the best arms. Shape (m, d)."""
+    import numpy as np
+
+    embed = columns_of(choices)
+    mean, sigma, covariance = promising(embed(points), losses)
+    root = np.linalg.cholesky(covariance + 1e-10 * np.eye(len(mean)))
+    drawn = mean + sigma * rng.standard_normal((m, len(mean))) @ root.T
+    return embed.points(np.clip(drawn, 0.0, 1.0))

@@ -1,0 +1,130 @@
+"""What a model-based sampler fits: arms in the order they became known, and losses on a scale for models.
+
+Only the order and the relative distances of the losses count: they are put on a scale of their own and
+rounded there, so that adding a constant to all readings, or scaling them, changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoestring.history import History
+from shoestring.observations import observed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TRANSFORMS = ("none", "tame", "rank")
+
+# Differences below this on the scale of the losses are rounding.
+_DECIMALS = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What is known of a study at one step.
+
+    ========  =======  ====================================================================
+    arms      (n,)     arms with a loss, in the order in which they became known
+    points    (n, d)   where they are
+    losses    (n,)     their losses; an arm that was given up before the step counts with its
+                       last loss, but as no better than the median of those that got there
+    failed    (f, d)   arms whose every trial failed
+    pending   (p, d)   arms that are running
+    ========  =======  ====================================================================
+    """
+
+    step: int
+    arms: NDArray[np.int64]
+    points: Array
+    losses: Array
+    failed: Array
+    pending: Array
+
+
+def training(history: History, enough: int) -> Training | None:
+    """The arms at the furthest step that ``enough`` of them reached; None if there is no such step."""
+    import numpy as np
+
+    seen = observed(history)
+    step = seen.furthest_step(enough)
+    if not step:
+        return None
+    losses, last = seen.losses(step).copy(), history.cached("last readings", _Last).update(history)
+    at_step = ~np.isnan(losses)
+    given_up = ~at_step & ~seen.failed & ~seen.pending & (last.place[: len(seen)] >= 0)
+    losses[given_up] = np.maximum(last.loss[: len(seen)][given_up], np.median(losses[at_step]))
+    known = np.flatnonzero((at_step | given_up) & ~seen.failed)
+    known = known[np.argsort(last.place[known], kind="stable")]
+    running = seen.pending & ~at_step
+    return Training(step, known, seen.points[known], losses[known], seen.points[seen.failed], seen.points[running])
+
+
+class _Last:
+    """Per arm, where its last reading stands among all readings, and its loss."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self.place: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.loss: Array = np.empty(0)
+        self._seen = 0
+
+    def update(self, history: History) -> _Last:
+        import numpy as np
+
+        short = len(history.arms) - len(self.place)
+        if short > 0:
+            room = max(short, len(self.place), 16)
+            self.place = np.append(self.place, np.full(room, -1))
+            self.loss = np.append(self.loss, np.full(room, np.nan))
+        for place in range(self._seen, len(history.readings)):
+            trial, _, loss = history.readings[place]
+            self.place[trial.arm], self.loss[trial.arm] = place, loss
+        self._seen = len(history.readings)
+        return self
+
+
+def thinned(losses: Array, most: int) -> NDArray[np.int64]:
+    """Which arms a model is fitted to if there are more than it can take: the best half, and evenly of the others.
+
+    >>> import numpy as np
+    >>> thinned(np.array([5.0, 1.0, 4.0, 2.0, 3.0, 6.0]), 4)
+    array([1, 2, 3, 5])
+    """
+    import numpy as np
+
+    if len(losses) <= most:
+        return np.arange(len(losses))
+    order, half = np.argsort(losses, kind="stable"), most // 2
+    places = np.linspace(half, len(order) - 1, most - half).round().astype(int)
+    return np.sort(np.concatenate([order[:half], order[places]]))
+
+
+def scaled(losses: Array, transform: str) -> Array:
+    """The losses on a scale for models, mean 0 and standard deviation 1. Shape (n,).
+
+    "none" only shifts and scales. "tame" draws in the bad tail first: beyond the median by a logarithm, so
+    that a few readings that exploded leave the others apart. "rank" keeps nothing but the order.
+    """
+    import numpy as np
+
+    values = losses
+    if transform == "rank":
+        from scipy.special import ndtri
+        from scipy.stats import rankdata
+
+        values = ndtri((rankdata(losses) - 0.5) / len(losses))
+    elif transform == "tame":
+        centre = np.median(losses)
+        spread = centre - losses.min()
+        over = (losses - centre) / (spread if spread > 0 else max(float(losses.max() - centre), 1e-300))
+        values = np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over)
+    spread = values.std()
+    if not spread > 0:
+        return np.zeros(len(losses))
+    return np.asarray(np.round((values - values.mean()) / spread, _DECIMALS))

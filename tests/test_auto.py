@@ -1,0 +1,23 @@
+"""What ``auto`` picks, and that it says so."""
+
+import pytest
+
+from shoestring.budget import Budget
+from shoestring.methods import auto, named
+
+
+@pytest.mark.parametrize(
+    ("budget", "max_resource", "picked"),
+    [
+        (Budget(evaluations=50), None, "boes"),
+        (Budget(evaluations=50), 1, "boes"),
+        (Budget(seconds=3600.0), None, "boes"),
+        (Budget(evaluations=5000), None, "tpe"),
+        (Budget(steps=5000), 1, "tpe"),
+        (Budget(steps=5000), 27, "asha-tpe"),
+    ],
+)
+def test_auto(budget, max_resource, picked):
+    method, line = auto(budget, max_resource)
+    assert method == named(picked)
+    assert f"auto picked {picked}:" in line
