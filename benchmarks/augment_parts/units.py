@@ -21,7 +21,7 @@ from augment_parts import setting
 from shoestring.augment import PolicySet, policies_of, search
 from shoestring.augment.policies import decoded
 
-STEPS = 4000
+STEPS = 3000
 FILE = Path(os.environ.get("SHOESTRING_UNITS", Path(tempfile.gettempdir()) / "augment_units.jsonl"))
 
 # The kinds of search: pruning, estimate, and what else differs.

@@ -67,9 +67,9 @@ def as_tensor(image: Any) -> Tensor:
         return image if image.ndim == 3 else image[None]
     if hasattr(image, "convert"):  # PIL's
         image = image if image.mode in ("L", "RGB") else image.convert("RGB")
-    array = np.asarray(image)
+    array = np.array(image)  # a copy: PIL's own memory must not be written to
     array = array[..., None] if array.ndim == 2 else array
-    return torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)) if array.shape[-1] in (1, 3) else array.copy())
+    return torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)) if array.shape[-1] in (1, 3) else array)
 
 
 def as_batch(images: Any) -> Tensor:

@@ -174,7 +174,7 @@ class Search:
     @property
     def finished(self) -> bool:
         over = self.budget.seconds is not None and self.seconds >= self.budget.seconds
-        return over or (self.total is not None and self.step >= self.total) or self.round > self.settings.rounds
+        return over or self.round > self.settings.rounds
 
     def run(self, file: SavedSearch | None, save_every: int) -> None:
         """Search until the budget is used up."""
@@ -200,25 +200,28 @@ class Search:
 
     def _between_plays(self) -> bool:
         """Whether the twins are to be made equal next, so that one of them is all there is to keep."""
-        return (self.step - self.begun) % self.settings.repeats == 0
+        return self.step % self.settings.repeats == 0
 
     def end_of_round(self) -> int:
         """The step before which the current round ends; with a budget in seconds it is known after a few steps."""
         if self.total is None:
-            return _MEASURED + 1
-        first = self.first_pass()
-        return first + (self.total - first) * self.round // self.settings.rounds
+            return self._whole_plays(_MEASURED) + self.settings.repeats
+        first, rounds = self.first_pass(), self.settings.rounds
+        return self._whole_plays(first + (self.total - first) * self.round // rounds)
+
+    def _whole_plays(self, steps: int) -> int:
+        return steps - steps % self.settings.repeats
 
     def first_pass(self) -> int:
         """How many steps the first pass has."""
         total = self.total or 0
         if self.settings.initial is not None:
-            return min(self.settings.initial * self.settings.repeats, total)
-        return min(int(self.rule.first().sum()) * self.settings.repeats, total // 2)
+            return self._whole_plays(min(self.settings.initial * self.settings.repeats, total))
+        return self._whole_plays(min(int(self.rule.first().sum()) * self.settings.repeats, total // 2))
 
     def result(self) -> PolicySet:
         """What has been learned so far."""
-        about = {"steps": self.step, "rounds": self.round - 1, "pruning": self.settings.pruning, "seed": self.settings.seed}
+        about = {"steps": self.step, "rounds": max(self.round - 1, 0), "pruning": self.settings.pruning, "seed": self.settings.seed}
         return PolicySet.from_bandit(self.bandit, self.settings.estimate, about)
 
     def _close_round(self) -> None:
@@ -239,7 +242,7 @@ class Search:
     def _one_step(self) -> None:
         """Algorithm 2 for the next batch; with ``repeats`` the twins part for several batches before they are compared."""
         twins = self.twins or self.begin_network()
-        turn = (self.step - self.begun) % self.settings.repeats
+        turn = self.step % self.settings.repeats
         if turn == 0:
             self.policy = self._next_policy()
             twins.make_equal()
@@ -254,7 +257,8 @@ class Search:
 
     def _next_policy(self) -> int:
         if self.round == 0:
-            return int(self._first_order()[(self.step - self.begun) // self.settings.repeats])
+            order = self._first_order()
+            return int(order[self.step // self.settings.repeats % len(order)])
         return self.bandit.sample(generator(self.settings.seed, self.step, "policy"))
 
     def _first_order(self) -> Integers:
@@ -265,7 +269,7 @@ class Search:
             turn = np.where(mask, rng.random(mask.shape), 2.0).argsort(axis=1).argsort(axis=1)
             policies = np.flatnonzero(mask)
             self._order = policies[np.lexsort((rng.random(len(policies)), turn.ravel()[policies]))]
-        return np.resize(self._order, max(self.first_pass() // self.settings.repeats + 1, 1))
+        return self._order
 
     def _augmented(self, images: Any) -> Any:
         operations, levels = decoded(self.policy)
