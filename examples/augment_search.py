@@ -3,13 +3,15 @@
     python examples/augment_search.py                    # about a minute
     python examples/augment_search.py --steps 300
 
-Eighty digits to learn from are so few that a network learns them by heart. The search plays policies while it trains small networks and
-rewards those whose batch lowers the loss on held-out digits. It writes policies.json; interrupt it and run it again: it continues.
+Eighty digits to learn from are so few that a network learns them by heart. The search plays policies while it trains
+small networks and rewards those whose batch lowers the loss on held-out digits. It writes policies.json; interrupt it
+and run it again: it continues.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -28,7 +30,7 @@ def digits() -> list[tuple[torch.Tensor, torch.Tensor]]:
     images = torch.from_numpy(np.round(stored.images[order] * (255 / 16)).astype(np.uint8))[:, None]
     labels = torch.from_numpy(stored.target[order]).long()
     ends = (0, TRAIN, TRAIN + VALID, len(labels))
-    return [(images[start:end], labels[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
+    return [(images[start:end], labels[start:end]) for start, end in pairwise(ends)]
 
 
 def network() -> nn.Module:

@@ -1,7 +1,7 @@
 """The scaled-down setting: small images, a small network, how it is trained and tested.
 
-500 training and 1,000 validation images at half their size; all other 4,500 are for testing only. The split is the same for every
-seed; what varies is the seed of the search and the seed of the training.
+500 training and 1,000 validation images at half their size; all other 4,500 are for testing only. The split is the
+same for every seed; what varies is the seed of the search and the seed of the training.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Searches and trainings as units of work that are done once: each finished one is a JSON line and is skipped the next time.
+"""Searches and trainings as units of work that are done once: each finished one is a JSON line and is skipped the
+next time.
 
 The file is ``SHOESTRING_UNITS`` or ``augment_units.jsonl`` in the temporary folder; without it everything is run anew.
 """
@@ -16,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from augment_parts import setting
 
+from augment_parts import setting
 from shoestring.augment import PolicySet, policies_of, search
 from shoestring.augment.policies import decoded
 
-STEPS = 3000
+STEPS = 2000
 FILE = Path(os.environ.get("SHOESTRING_UNITS", Path(tempfile.gettempdir()) / "augment_units.jsonl"))
 
 # The kinds of search: pruning, estimate, and what else differs.
@@ -88,7 +89,9 @@ def baseline(data: str, name: str, seed: int) -> dict[str, Any]:
     return trained(data, name, lambda: sets[name], seed)
 
 
-def with_found(data: str, kind: str, search_seed: int, seed: int, part: str = "union", source: str | None = None) -> Any:
+def with_found(
+    data: str, kind: str, search_seed: int, seed: int, part: str = "union", source: str | None = None
+) -> Any:
     """A training with what a search found: the union, or pairs at random levels, the best or the worst n."""
 
     def policies() -> Any:

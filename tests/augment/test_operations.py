@@ -92,7 +92,9 @@ def test_strength_rises_with_the_level(operation, size):
     coarse = torch.from_numpy(rng.random((64, 3, 4, 4)))
     images = torch.nn.functional.interpolate(coarse, size=size, mode="bilinear")
     draw = rng.random((64, DRAWS))
-    changes = [float((apply_operation(images, operation, level, draw) - images).abs().mean()) for level in range(LEVELS)]
+    changes = [
+        float((apply_operation(images, operation, level, draw) - images).abs().mean()) for level in range(LEVELS)
+    ]
     steps = np.diff(changes)
     assert (steps >= -1e-9).all(), changes
     assert changes[-1] > changes[0]

@@ -57,7 +57,9 @@ def same(one, other):
 )
 def test_the_identity_policy_gains_nothing(optimizer):
     images, labels = data()
-    identity, bad = (decoded(policy.index) for policy in (Policy("ShearX", 0, "Rotate", 0), Policy("Invert", 9, "Cutout", 9)))
+    identity, bad = (
+        decoded(policy.index) for policy in (Policy("ShearX", 0, "Rotate", 0), Policy("Invert", 9, "Cutout", 9))
+    )
     twins = Twins(network(), optimizer, nn.functional.cross_entropy)
     schedule = torch.optim.lr_scheduler.ExponentialLR(twins.optimizer, 0.95)
     gains = {"identity": [], "bad": []}
@@ -66,7 +68,12 @@ def test_the_identity_policy_gains_nothing(optimizer):
         draws = np.random.default_rng(step).random((2, 32, DRAWS))
         batch = images[step : step + 32]
         twins.make_equal()
-        twins.train(as_floats(batch), as_floats(apply_policies(batch, operations, levels, draws)), labels[step : step + 32], step)
+        twins.train(
+            as_floats(batch),
+            as_floats(apply_policies(batch, operations, levels, draws)),
+            labels[step : step + 32],
+            step,
+        )
         gains[name].append(twins.gain(as_floats(images), labels))
         schedule.step()
     assert max(map(abs, gains["identity"])) < 1e-5
@@ -104,7 +111,9 @@ def test_a_search_spends_its_steps_and_prunes():
     assert not same(found, searched(seed=1))
 
 
-@pytest.mark.parametrize("settings", [{"pruning": "sh"}, {"pruning": "none"}, {"estimate": "mean"}, {"initial": 0}, {"repeats": 4}])
+@pytest.mark.parametrize(
+    "settings", [{"pruning": "sh"}, {"pruning": "none"}, {"estimate": "mean"}, {"initial": 0}, {"repeats": 4}]
+)
 def test_every_kind_of_search_ends(settings):
     found = searched(**settings)
     assert found.plays == 60 // settings.get("repeats", 1)
@@ -281,7 +290,9 @@ class Pictures(torch.utils.data.Dataset):
 def test_augment_works_in_the_workers_of_a_loader(found, workers):
     def epoch():
         made = torch.Generator().manual_seed(0)
-        loader = torch.utils.data.DataLoader(Pictures(Augment(found)), batch_size=4, num_workers=workers, generator=made)
+        loader = torch.utils.data.DataLoader(
+            Pictures(Augment(found)), batch_size=4, num_workers=workers, generator=made
+        )
         return torch.cat(list(loader))
 
     one = epoch()
@@ -300,7 +311,9 @@ def test_exports(found):
 def test_the_export_stands_in_a_sequence_of_kornia(found):
     kornia = pytest.importorskip("kornia", reason="kornia is not installed: pip install 'shoestring[augment]'")
     images = as_floats(data()[0])
-    sequence = kornia.augmentation.ImageSequential(found.to_kornia(seed=2), kornia.augmentation.RandomHorizontalFlip(p=1.0))
+    sequence = kornia.augmentation.ImageSequential(
+        found.to_kornia(seed=2), kornia.augmentation.RandomHorizontalFlip(p=1.0)
+    )
     expected = Augment(found, seed=2)(images).flip(3)
     assert torch.allclose(sequence(images), expected)
 

@@ -14,10 +14,19 @@ labels = torch.from_numpy(rng.integers(3, size=64))
 
 
 def network() -> nn.Module:
-    return nn.Sequential(nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(216, 3))
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(216, 3)
+    )
 
 
 torch.set_num_threads(1)
 search(
-    network, (images, labels), (images, labels), budget="400 steps", rounds=4, batch=16, state=sys.argv[1], save_every=40
+    network,
+    (images, labels),
+    (images, labels),
+    budget="400 steps",
+    rounds=4,
+    batch=16,
+    state=sys.argv[1],
+    save_every=40,
 ).save(sys.argv[2])

@@ -12,10 +12,10 @@ d_k     effect of a policy beyond its pair                               (22500,
 τ²      variances of the effects: operations, pairs, policies            scalars
 ======= ================================================================ ==========
 
-``"mean"`` is the thesis's y_k. ``"shrunk"`` is the empirical Bayes estimate of y_k = m + a + b + g + d + noise: each level
-keeps the share τ²/(τ² + σ²/n) of what it adds to the level above, with the variances estimated from
-the same rewards by the method of moments. With thousands of arms and about one play each, a mean is nearly all noise,
-while a pair has dozens of plays and an operation hundreds.
+``"mean"`` is the thesis's y_k. ``"shrunk"`` is the empirical Bayes estimate of y_k = m + a + b + g + d + noise: each
+level keeps the share τ²/(τ² + σ²/n) of what it adds to the level above, with the variances estimated from the same
+rewards by the method of moments. With thousands of arms and about one play each, a mean is nearly all noise, while a
+pair has dozens of plays and an operation hundreds.
 
 The levels of the operations are left out on purpose. The reward of a single step favours weak magnitudes,
 and a model of the levels would rank near-identities first.
@@ -84,7 +84,9 @@ def _components(counts: Integers, totals: Array, squares: Array, pair_of: Intege
     pair_totals = np.bincount(pair_of, weights=totals, minlength=PAIRS)
     within_policies = float(squares.sum() - (totals**2 / np.maximum(counts, 1)).sum())
     freedom = int(counts.sum() - np.count_nonzero(counts))
-    within_pairs = float((totals**2 / np.maximum(counts, 1)).sum() - (pair_totals**2 / np.maximum(pair_counts, 1)).sum())
+    within_pairs = float(
+        (totals**2 / np.maximum(counts, 1)).sum() - (pair_totals**2 / np.maximum(pair_counts, 1)).sum()
+    )
     played, pairs = np.count_nonzero(counts), np.count_nonzero(pair_counts)
     # E[within_pairs] = σ²·(played − pairs) + τ²·(n − Σ_j Σ_k n_k² / n_j)
     sizes = np.bincount(pair_of, weights=counts.astype(float) ** 2, minlength=PAIRS) / np.maximum(pair_counts, 1)
@@ -99,7 +101,8 @@ def _components(counts: Integers, totals: Array, squares: Array, pair_of: Intege
 def _operation_effects(pair_counts: Integers, pair_totals: Array, spread: float) -> Array:
     """m + a + b for each pair (225,): least squares over the plays, each effect shrunk by its own variance.
 
-    A ridge on the 30 effects is their posterior mean; its strength σ²/τ² is iterated a few times from the effects it gives.
+    A ridge on the 30 effects is their posterior mean; its strength σ²/τ² is iterated a few times from the effects it
+    gives.
     """
     weights = pair_counts.reshape(_OPERATIONS, _OPERATIONS).astype(float)
     n = max(float(weights.sum()), 1.0)

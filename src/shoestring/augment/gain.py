@@ -1,12 +1,12 @@
 """The net prediction gain: what one training step on augmented images gives over the same step on the originals.
 
 Reference: Algorithm 2, lines 1-7, and Eq. 3.4. The network and its twin must differ in nothing but the batch. So
-before each step the twin takes over the weights, the buffers (batch-norm statistics), the whole state of the optimiser and its
-settings (a scheduler changes the rate), and both steps draw the same dropout masks. The identity
+before each step the twin takes over the weights, the buffers (batch-norm statistics), the whole state of the
+optimiser and its settings (a scheduler changes the rate), and both steps draw the same dropout masks. The identity
 policy then has a gain of exactly 0 where arithmetic is deterministic.
 
-The twin is made once and overwritten in place: a deep copy each step costs some thirty times as much. Mixed precision and the like are the
-model's own affair: put autocast into its ``forward``.
+The twin is made once and overwritten in place: a deep copy each step costs some thirty times as much. Mixed precision
+and the like are the model's own affair: put autocast into its ``forward``.
 """
 
 from __future__ import annotations
@@ -28,20 +28,23 @@ class Twins:
 
     def __init__(self, model: Any, make_optimizer: Callable[[Any], Any], loss: Loss) -> None:
         self.model, self.twin, self._loss = model, deepcopy(model), loss
-        self.optimizer, self._twin_optimizer = make_optimizer(model.parameters()), make_optimizer(self.twin.parameters())
+        self.optimizer, self._twin_optimizer = (
+            make_optimizer(model.parameters()),
+            make_optimizer(self.twin.parameters()),
+        )
         self._pairs = [
             (list(values(self.twin)), list(values(model))) for values in (type(model).parameters, type(model).buffers)
         ]
 
-    @torch.no_grad()
     def make_equal(self) -> None:
         """Line 1: the twin becomes what the network is."""
-        for mine, theirs in self._pairs:
-            if mine:
-                torch._foreach_copy_(mine, theirs)
+        with torch.no_grad():
+            for mine, theirs in self._pairs:
+                if mine:
+                    torch._foreach_copy_(mine, theirs)
+            self._copy_optimizer_state()
         for mine, theirs in zip(self._twin_optimizer.param_groups, self.optimizer.param_groups, strict=True):
             mine.update({name: value for name, value in theirs.items() if name != "params"})
-        self._copy_optimizer_state()
 
     def train(self, images: Tensor, augmented: Tensor, labels: Tensor, seed: int) -> None:
         """Lines 2, 4 and 5: the twin learns from the original images, the network from the augmented ones."""
@@ -59,12 +62,10 @@ class Twins:
         self._loss(model(images), labels).backward()
         optimizer.step()
 
-    @torch.no_grad()
     def _validated(self, model: Any, images: Tensor, labels: Tensor) -> float:
         model.eval()
-        loss = float(self._loss(model(images), labels))
-        model.train()
-        return loss
+        with torch.no_grad():
+            return float(self._loss(model(images), labels))
 
     def _copy_optimizer_state(self) -> None:
         """Momentum and the like: tensors in place, everything else as it is."""

@@ -55,7 +55,9 @@ def as_images(given: Any, name: str) -> Images:
         )
     images, labels = as_batch(images), torch.as_tensor(np.asarray(labels) if not torch.is_tensor(labels) else labels)
     if len(images) != len(labels) or not len(images):
-        raise SpaceError(f"{name} has {len(images)} images and {len(labels)} labels; as many are needed, and at least one")
+        raise SpaceError(
+            f"{name} has {len(images)} images and {len(labels)} labels; as many are needed, and at least one"
+        )
     check_images(images)
     _check_range(images, name)
     return Images(images, labels.long() if not labels.is_floating_point() else labels)
@@ -73,7 +75,7 @@ def as_tensor(image: Any) -> Tensor:
 
 
 def as_batch(images: Any) -> Tensor:
-    """Images (n, channels, height, width) from a tensor of that shape, or an array of it, with channels last, or grey."""
+    """Images (n, channels, height, width) from a tensor of that shape, or an array; channels may be last, or none."""
     if torch.is_tensor(images):
         return images if images.ndim == 4 else images[:, None]
     array = np.asarray(images)

@@ -1,9 +1,9 @@
 """The fifteen operations on batches of images, each image at a level of its own.
 
-Images are (n, channels, height, width) with one channel or three, of at least 8 × 8 pixels: ``uint8``, or floats from 0 to 1. Inside,
-pixels are floats from 0 to 255; ``uint8`` images are rounded after each operation as PIL does. What is random (the sign
-of a shear, a brightening or a darkening, the place of a cut-out) is given as numbers from 0 to 1, so the same numbers give the
-same images on every device.
+Images are (n, channels, height, width) with one channel or three, of at least 8 × 8 pixels: ``uint8``, or floats from
+0 to 1. Inside, pixels are floats from 0 to 255; ``uint8`` images are rounded after each operation as PIL does. What
+is random (the sign of a shear, a brightening or a darkening, the place of a cut-out) is given as numbers from 0 to 1,
+so the same numbers give the same images on every device.
 
 ============ ======================================== =========================================
 operation    at level l, s = l/9                      beside PIL
@@ -21,9 +21,9 @@ Sharpness    by 1 ± .9·s                              within one grey level
 Cutout       a grey square of .2·s of the side        PIL has none
 ============ ======================================== =========================================
 
-The ranges are AutoAugment's. There the three operations without a magnitude ignore their level; here strength rises with the level for every
-operation. A negative is never mixed half and half, which would leave a grey nothing: every level is a negative. The square of
-Cutout has soft edges, so that it grows with the level also in small images.
+The ranges are AutoAugment's. There the three operations without a magnitude ignore their level; here strength rises
+with the level for every operation. A negative is never mixed half and half, which would leave a grey nothing: every
+level is a negative. The square of Cutout has soft edges, so that it grows with the level also in small images.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ Operation = Callable[[Tensor, Tensor, Tensor], Tensor]
 def apply_policies(images: Tensor, operations: Any, levels: Any, draws: Any) -> Tensor:
     """Each image under its own policy, or all under one; the images given are not changed.
 
-    ``operations`` and ``levels`` are (n, 2) or (2,), column 0 first (Eq. 3.1); ``draws`` is (2, n, 3) numbers from 0 to 1.
+    ``operations`` and ``levels`` are (n, 2) or (2,), column 0 first (Eq. 3.1); ``draws`` is (2, n, 3) numbers from 0
+    to 1.
     """
     check_images(images)
     operations, levels, draws = (np.asarray(given) for given in (operations, levels, draws))
@@ -75,7 +76,8 @@ def check_images(images: Tensor) -> None:
     shape = tuple(images.shape)
     if len(shape) != 4 or shape[1] not in (1, 3) or min(shape[2:]) < _SMALLEST:
         raise SpaceError(
-            f"images of shape {shape} were given; a batch is (n, 1 or 3 channels, height, width), at least {_SMALLEST} × {_SMALLEST}"
+            f"images of shape {shape} were given; a batch is (n, 1 or 3 channels, height, width), "
+            f"with at least {_SMALLEST} × {_SMALLEST} pixels"
         )
     if images.dtype != torch.uint8 and not images.is_floating_point():
         raise SpaceError(f"images of {images.dtype} were given; they are uint8, or floats from 0 to 1")
@@ -121,13 +123,14 @@ def _mixed(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 
 def _moved(images: Tensor, matrix: list[Tensor]) -> Tensor:
-    """PIL's affine transform, nearest neighbour: (x, y) shows what was at (a·x + b·y + c, d·x + e·y + f); black outside."""
+    """PIL's affine transform, nearest neighbour: (x, y) shows what was at (ax + by + c, dx + ey + f), else black."""
     n, channels, height, width = images.shape
     a, b, c, d, e, f = matrix
 
     def walked(along: Tensor, across: Tensor, start: Tensor) -> Tensor:
         step_x, step_y, origin = (
-            torch.floor(value * _FIX + 0.5).long()[:, None, None] for value in (along, across, start + 0.5 * (along + across))
+            torch.floor(value * _FIX + 0.5).long()[:, None, None]
+            for value in (along, across, start + 0.5 * (along + across))
         )
         x = torch.arange(width, device=images.device)[None, None, :]
         y = torch.arange(height, device=images.device)[None, :, None]

@@ -1,7 +1,7 @@
 """Pictures for a person: the heat map of the pairs (Figure 2 of the thesis), and images before and after.
 
-What is drawn is worked out by :meth:`PolicySet.heatmap` and :class:`Augment`; here it is only rendered. matplotlib and Pillow are loaded when
-a picture is asked for.
+What is drawn is worked out by :meth:`PolicySet.heatmap` and :class:`Augment`; here it is only rendered. matplotlib
+and Pillow are loaded when a picture is asked for.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def draw_heatmaps(sets: dict[str, PolicySet], path: str | os.PathLike[str]) -> N
     _write(lambda: figure.savefig(path, dpi=90), path)
 
 
-def draw_strip(images: Any, policies: Sequence[Policy], path: str | os.PathLike[str], *, scale: int = 3, seed: int = 0) -> None:
+def draw_strip(
+    images: Any, policies: Sequence[Policy], path: str | os.PathLike[str], *, scale: int = 3, seed: int = 0
+) -> None:
     """Images in the first row, and below it the same images under one policy a row."""
     from shoestring.augment.operations import DRAWS, apply_policies
     from shoestring.keyed import generator

@@ -9,7 +9,8 @@ Reference: the search space of section 3.1 and the magnitude stages of Figure 3.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,8 @@ STAGES = len(_STAGE_SUMS)
 _WORDS = re.compile(r"(\w+)\((\d)\),\s*(\w+)\((\d)\)")
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True)
+class Pair:
     """Two operations, one after the other, at any level.
 
     >>> str(Pair("Rotate", "Color"))
@@ -53,7 +55,8 @@ class Pair(NamedTuple):
         return f"{self.first}, {self.second}"
 
 
-class Policy(NamedTuple):
+@dataclass(frozen=True)
+class Policy:
     """Two operations, one after the other, each at its level: O₂(O₁(x, λ₁), λ₂), Eq. 3.1.
 
     >>> policy = Policy("Color", 9, "Rotate", 6)

@@ -1,14 +1,14 @@
 """What a search found: a ranking of policies and of pairs that can be read, kept, joined and used elsewhere.
 
-A set holds the plays, sums and sums of squares of the rewards of every policy, nothing about the data or the network. So both
-estimates can be had from it afterwards, two sets are joined by adding, and it serves any images.
+A set holds the plays, sums and sums of squares of the rewards of every policy, nothing about the data or the network.
+So both estimates can be had from it afterwards, two sets are joined by adding, and it serves any images.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from shoestring.augment.policies import (
 from shoestring.errors import MethodError, StorageError
 
 _FORMAT = 1
+_COLUMNS = ("policy", "plays", "total", "squares", "mean", "ucb")
 _SHARE = 0.2  # the 1,500 of 7,650 policies that the thesis takes by UCB and by mean
 
 
@@ -85,8 +86,8 @@ class PolicySet:
     @classmethod
     def from_bandit(cls, bandit: Bandit, estimate: str = "shrunk", about: Mapping[str, Any] | None = None) -> PolicySet:
         """What a bandit has learned, as it stands."""
-        sums = (values.copy() for values in (bandit.counts, bandit.totals, bandit.squares))
-        return cls(*sums, estimate=estimate, C=bandit.C, about=dict(about or {}))
+        counts, totals, squares = bandit.counts.copy(), bandit.totals.copy(), bandit.squares.copy()
+        return cls(counts, totals, squares, estimate, bandit.C, dict(about or {}))
 
     def with_estimate(self, estimate: str) -> PolicySet:
         """The same plays, ranked by ``"shrunk"`` or by ``"mean"``."""
@@ -145,7 +146,7 @@ class PolicySet:
         return self._ranked_pairs(self.pair_order()[::-1][:n])
 
     def union(self, n: int | None = None) -> tuple[RankedPolicy, ...]:
-        """The thesis's choice: the n best by UCB and the n best by mean, n a fifth of those played if nothing is said."""
+        """The thesis's choice: the n best by UCB and the n best by mean; n is a fifth of those played by default."""
         return self._ranked(self.union_order(n))
 
     def union_order(self, n: int | None = None) -> Integers:
@@ -155,12 +156,12 @@ class PolicySet:
         return self.order()[np.isin(self.order(), chosen)]
 
     def heatmap(self) -> Array:
-        """The pairs' mean rewards (15, 15): row the first operation, column the second; NaN where nothing was played."""
+        """Mean rewards of the pairs (15, 15): rows first operations, columns second ones; NaN without a play."""
         values = np.where(self._pair_counts > 0, self._estimates.pairs, np.nan)
         return values.reshape(len(OPERATIONS), len(OPERATIONS))
 
     def merge(self, other: PolicySet, weight: float = 1.0) -> PolicySet:
-        """Both searches as one; ``weight`` is what a play of the other counts, for a set from data that is only alike."""
+        """Both searches as one; ``weight`` is what a play of the other counts, if its data are only alike."""
         if not 0 < weight <= 1:
             raise MethodError(f"weight={weight!r} is not possible: above 0 and at most 1 is")
         scale = np.floor(other.counts * weight + 0.5) / np.maximum(other.counts, 1)
@@ -174,18 +175,23 @@ class PolicySet:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the set as JSON, best policy first, one a line."""
-        rows = [self._row(int(index)) for index in self.order()]
-        head = {"format": _FORMAT, "estimate": self.estimate, "C": self.C, "about": dict(self.about)}
-        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-        text = f'{json.dumps(head)[:-1]},\n "columns": ["policy", "plays", "total", "squares", "mean", "ucb"],\n "policies": [\n{lines}\n]}}\n'
+        head = {
+            "format": _FORMAT,
+            "estimate": self.estimate,
+            "C": self.C,
+            "about": dict(self.about),
+            "columns": _COLUMNS,
+        }
+        rows = ",\n".join(f"  {json.dumps(row)}" for row in self._rows())
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            Path(path).write_text(f'{json.dumps(head)[:-1]}, "policies": [\n{rows}\n]}}\n', encoding="utf-8")
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error.strerror}") from None
 
-    def _row(self, index: int) -> list[Any]:
-        sums = int(self.counts[index]), float(self.totals[index]), float(self.squares[index])
-        return [str(policy_at(index)), *sums, *(round(float(self._values(by)[index]), 6) for by in ("mean", "ucb"))]
+    def _rows(self) -> Iterator[list[Any]]:
+        columns = self.counts, self.totals, self.squares, self._values("mean").round(6), self._values("ucb").round(6)
+        for index in self.order().tolist():
+            yield [str(policy_at(index)), *(column[index].item() for column in columns)]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PolicySet:
@@ -211,14 +217,16 @@ class PolicySet:
         return Augment(self, seed=seed)
 
     def to_kornia(self, seed: int = 0) -> Any:
-        """A module of batches, to stand in a ``kornia.augmentation.ImageSequential`` or in a network; still in ``eval()``."""
+        """A module of batches, for a ``kornia.augmentation.ImageSequential`` or a network; idle in ``eval()``."""
         from shoestring.augment.transform import as_module
 
         return as_module(self, seed=seed)
 
     def _ranked(self, order: Integers) -> tuple[RankedPolicy, ...]:
         means, ucbs = self._values("mean"), self._values("ucb")
-        return tuple(RankedPolicy(policy_at(int(k)), float(means[k]), float(ucbs[k]), int(self.counts[k])) for k in order)
+        return tuple(
+            RankedPolicy(policy_at(int(k)), float(means[k]), float(ucbs[k]), int(self.counts[k])) for k in order
+        )
 
     def _ranked_pairs(self, order: Integers) -> tuple[RankedPair, ...]:
         means, plays = self._estimates.pairs, self._pair_counts
@@ -237,7 +245,7 @@ def policies_of(pairs: Any) -> tuple[Policy, ...]:
 
 
 def _order(values: Array, counts: Integers) -> Integers:
-    """Best first among those with plays; ties by more plays, then in an order that is fixed but follows no operation."""
+    """Best first among those with plays; ties by more plays, then in a fixed order that follows no operation."""
     played = np.flatnonzero(counts)
     # A permutation of the indices by a multiplier without a common factor: ties must not favour the first operations.
     shuffled = played * 7919 % POLICIES

@@ -1,10 +1,10 @@
 """Which policies stay in play after a round: evolutionary pruning of pairs, successive halving of policies, or none.
 
-A rule turns what the bandit has learned into the new active mask. The only state of its own is the magnitude stage of each
-pair, an array that is saved with the bandit.
+A rule turns what the bandit has learned into the new active mask. The only state of its own is the magnitude stage of
+each pair, an array that is saved with the bandit.
 
-Reference: Algorithm 3 and the ablations of Table 3.7. Differs from the thesis in breaking ties at random: about a fifth of
-the scaled rewards are exactly 1, and ties by index would favour shears.
+Reference: Algorithm 3 and the ablations of Table 3.7. Differs from the thesis in breaking ties at random: about a
+fifth of the scaled rewards are exactly 1, and ties by index would favour shears.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A search in a file: written whole and put in place in one go, read without running anything that is in it.
 
-What is kept: where the search stands, the bandit's arrays, the network, its optimiser and its scheduler. Nothing random is kept, since
-everything drawn follows from the seed and the step. The file is torch's; it is read with ``weights_only``, so it can hold
-tensors and plain values and nothing else.
+What is kept: where the search stands, the bandit's arrays, the network, its optimiser and its scheduler. Nothing
+random is kept, since everything drawn follows from the seed and the step. The file is torch's; it is read with
+``weights_only``, so it can hold tensors and plain values and nothing else.
 """
 
 from __future__ import annotations
@@ -90,9 +90,15 @@ class SavedSearch:
         return content
 
     def _check(self, saved: dict[str, Any], given: dict[str, Any]) -> None:
-        differ = [f"{name} is {saved.get(name)!r} there, {given[name]!r} here" for name in given if saved.get(name) != given[name]]
+        differ = [
+            f"{name} is {saved.get(name)!r} there, {given[name]!r} here"
+            for name in given
+            if saved.get(name) != given[name]
+        ]
         if differ:
-            raise StudyMismatch(f"{self._path} holds another search: {'; '.join(differ)}. Give another state=, or the same settings")
+            raise StudyMismatch(
+                f"{self._path} holds another search: {'; '.join(differ)}. Give another state=, or the same settings"
+            )
 
 
 def described(search: Search) -> dict[str, Any]:

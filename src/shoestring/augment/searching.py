@@ -1,14 +1,14 @@
 """The search: a bandit plays augmentation policies while networks are trained, within a hard budget.
 
-Reference: Algorithm 1. A first pass plays policies one after the other (lines 2-4), then ``rounds`` rounds train a new network
-each and sample policies by softmax(−LCB) (lines 5-11), and after each round the rule of :mod:`~shoestring.augment.pruning` decides
-which stay (line 12).
+Reference: Algorithm 1. A first pass plays policies one after the other (lines 2-4), then ``rounds`` rounds train a
+new network each and sample policies by softmax(−LCB) (lines 5-11), and after each round the rule of
+:mod:`~shoestring.augment.pruning` decides which stay (line 12).
 
-Differs from the thesis in what sets the length: the budget does. The first pass takes the 7,650 policies of the first magnitude stage,
-but at most half of the steps, spread evenly over the pairs; the rounds share the rest evenly.
+Differs from the thesis in what sets the length: the budget does. The first pass takes the 7,650 policies of the first
+magnitude stage, but at most half of the steps, spread evenly over the pairs; the rounds share the rest evenly.
 
-What is drawn at a step follows from (seed, step, purpose), so a search that was killed and continued from its file goes the way it would
-have gone. Cost of a step: two training steps and two validations.
+What is drawn at a step follows from (seed, step, purpose), so a search that was killed and continued from its file
+goes the way it would have gone. Cost of a step: two training steps and two validations.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class Settings:
             if value < 1:
                 raise MethodError(f"{name}={value!r} is not possible: at least 1 is needed")
         if self.initial is not None and self.initial < 0:
-            raise MethodError(f"initial={self.initial!r} is not possible: a number of steps is needed, 0 for no first pass")
+            raise MethodError(
+                f"initial={self.initial!r} is not possible: a number of steps is needed, 0 for no first pass"
+            )
         if self.estimate not in ESTIMATES:
             raise MethodError(f"estimate={self.estimate!r} is not known; there are {', '.join(map(repr, ESTIMATES))}")
         rule(self.pruning)
@@ -92,11 +94,12 @@ def search(
 ) -> PolicySet:
     """Find out which augmentation policies help a model to learn from ``train`` what ``valid`` asks.
 
-    ``model_factory()`` gives a new network; ``train`` and ``valid`` are (images, labels) or datasets. ``budget`` is in steps, seconds or both,
-    such as ``"20000 steps"`` or ``"1h"``. ``optimizer(parameters)`` is by default SGD with rate .05 and momentum .9, ``scheduler(optimizer, steps)`` a
-    cosine over the round; ``prepare(images)`` turns a batch of images into what the network takes. ``repeats`` steps in a row play the same
-    policy and give one reward. With ``state`` the search is written to that file after every round and every ``save_every`` steps, and the same call
-    continues from it.
+    ``model_factory()`` gives a new network; ``train`` and ``valid`` are (images, labels) or datasets. ``budget`` is
+    in steps, seconds or both, such as ``"20000 steps"`` or ``"1h"``. ``optimizer(parameters)`` is by default SGD with
+    rate .05 and momentum .9, ``scheduler(optimizer, steps)`` a cosine over the round; ``prepare(images)`` turns a
+    batch of images into what the network takes. ``repeats`` steps in a row play the same policy and give one reward.
+    With ``state`` the search is written to that file after every round and every ``save_every`` steps, and the same
+    call continues from it.
     """
     settings = Settings(rounds, initial, batch, valid_batch, estimate, pruning, C, seed, repeats)
     parts = Parts(
@@ -169,7 +172,8 @@ class Search:
         self.twins: Twins | None = None
         self.scheduler: Any = None
         self._order: Integers | None = None
-        self._epoch, self._rows = -1, self._order
+        self._epoch = -1
+        self._rows: Integers | None = None
 
     @property
     def finished(self) -> bool:
@@ -221,7 +225,12 @@ class Search:
 
     def result(self) -> PolicySet:
         """What has been learned so far."""
-        about = {"steps": self.step, "rounds": max(self.round - 1, 0), "pruning": self.settings.pruning, "seed": self.settings.seed}
+        about = {
+            "steps": self.step,
+            "rounds": max(self.round - 1, 0),
+            "pruning": self.settings.pruning,
+            "seed": self.settings.seed,
+        }
         return PolicySet.from_bandit(self.bandit, self.settings.estimate, about)
 
     def _close_round(self) -> None:
@@ -240,7 +249,7 @@ class Search:
         return self.twins
 
     def _one_step(self) -> None:
-        """Algorithm 2 for the next batch; with ``repeats`` the twins part for several batches before they are compared."""
+        """Algorithm 2 for the next batch; with ``repeats`` the twins are compared after several batches."""
         twins = self.twins or self.begin_network()
         turn = self.step % self.settings.repeats
         if turn == 0:

@@ -41,7 +41,8 @@ def _folder(source: Path, size: int, seed: int) -> tuple[Images, Images, list[st
     files = [(file, label) for file, label in files if file.suffix.lower() in _ENDINGS]
     if len(classes) < 2 or len(files) < 10:
         raise SpaceError(
-            f"{source} has {len(classes)} folders with {len(files)} images; one folder for each class is needed, with 10 images in all"
+            f"{source} has {len(classes)} folders with {len(files)} images; "
+            "one folder for each class is needed, with at least 10 images in all"
         )
     images = np.stack([_image(file, size) for file, _ in files])
     return (*_divided(images, np.array([label for _, label in files]), seed), classes)

@@ -1,7 +1,8 @@
 """Augmentation with what was found: a callable for one image or a batch, in a loader's worker or on the device.
 
-Each image gets a policy of its own, drawn uniformly from the set. What a call draws follows from the seed, the call's number and the
-loader's worker; a copy in another worker therefore draws other numbers, and the same seed gives the same run again.
+Each image gets a policy of its own, drawn uniformly from the set. What a call draws follows from the seed, the call's
+number and the loader's worker; a copy in another worker therefore draws other numbers, and the same seed gives the
+same run again.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Augment:
             batch = given if given.ndim == 4 else given[None]
             return self._batch(batch).view_as(given)
         if not hasattr(given, "convert"):
-            raise SpaceError(f"{type(given).__name__} was given; Augment takes a PIL image, a tensor or a batch of them")
+            raise SpaceError(
+                f"{type(given).__name__} was given; Augment takes a PIL image, a tensor or a batch of them"
+            )
         return _as_pil(self._batch(as_tensor(given)[None])[0])
 
     def _batch(self, images: Tensor) -> Tensor:

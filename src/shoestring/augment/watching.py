@@ -33,7 +33,9 @@ def watched(search: Search, progress: bool | None, console: Console | None = Non
     from rich.live import Live
 
     screen = Screen(search)
-    with Live(get_renderable=screen.draw, console=console or NewConsole(stderr=True), refresh_per_second=_FRAMES_PER_SECOND):
+    with Live(
+        get_renderable=screen.draw, console=console or NewConsole(stderr=True), refresh_per_second=_FRAMES_PER_SECOND
+    ):
         yield
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,12 +28,20 @@ _SHOWN = 5
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Show no live display.")
 def augment(
-    source: Path | None, budget: str, rounds: int, pruning: str, estimate: str, size: int, seed: int, output: Path, quiet: bool
+    source: Path | None,
+    budget: str,
+    rounds: int,
+    pruning: str,
+    estimate: str,
+    size: int,
+    seed: int,
+    output: Path,
+    quiet: bool,
 ) -> None:
     """Search for augmentation policies that help a small network with the images of SOURCE.
 
-    SOURCE is a folder with a folder of images for each class, or an .npz file with x_train and y_train; without it scikit-learn's
-    digits are taken. A search that was interrupted is continued by the same command.
+    SOURCE is a folder with a folder of images for each class, or an .npz file with x_train and y_train; without it
+    scikit-learn's digits are taken. A search that was interrupted is continued by the same command.
     """
     try:
         from shoestring.augment.searching import search
@@ -67,15 +77,14 @@ def _report(found: PolicySet) -> None:
         click.echo(f"  {ranked.policy!s:<34}{ranked.mean:.3f}  {ranked.ucb:.3f}  {ranked.plays}")
 
 
-def _draw(found: PolicySet, images: object, output: Path) -> None:
+def _draw(found: PolicySet, images: Any, output: Path) -> None:
     """The two pictures; one that lacks its library is named, not forgotten."""
     from shoestring.augment.pictures import draw_heatmaps, draw_strip
 
-    best = [ranked.policy for ranked in found.top(4)]
-    worst = [ranked.policy for ranked in found.bottom(2)]
-    pictures = {
+    shown = [ranked.policy for ranked in (*found.top(4), *found.bottom(2))]
+    pictures: dict[str, Callable[[Path], None]] = {
         "heatmap.png": lambda path: draw_heatmaps({"mean reward of pairs": found}, path),
-        "strip.png": lambda path: draw_strip(images[:10], [*best, *worst], path),  # type: ignore[index]
+        "strip.png": lambda path: draw_strip(images[:10], shown, path),
     }
     click.echo(f"written: {output / 'policies.json'}")
     for name, draw in pictures.items():
