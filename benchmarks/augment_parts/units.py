@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,25 @@ from augment_parts import setting
 from shoestring.augment import PolicySet, policies_of, search
 from shoestring.augment.policies import decoded
 
-STEPS = 2000
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is done: steps of a search, epochs of a training, trainings for each search."""
+
+    steps: int
+    epochs: int
+    trainings: int
+
+
+FULL, QUICK = Scale(2000, setting.EPOCHS, 3), Scale(150, 4, 1)
 FILE = Path(os.environ.get("SHOESTRING_UNITS", Path(tempfile.gettempdir()) / "augment_units.jsonl"))
 
-# The kinds of search: pruning, estimate, and what else differs.
+# The kinds of search: pruning, estimate, and what else differs; the ablations have half of the steps, all three alike.
 SEARCHES: dict[str, dict[str, Any]] = {
     "eop-shrunk": {"pruning": "eop", "estimate": "shrunk"},
-    "eop-mean": {"pruning": "eop", "estimate": "mean"},
-    "sh-mean": {"pruning": "sh", "estimate": "mean"},
-    "none-mean": {"pruning": "none", "estimate": "mean"},
+    "eop-mean": {"pruning": "eop", "estimate": "mean", "share": 0.5},
+    "sh-mean": {"pruning": "sh", "estimate": "mean", "share": 0.5},
+    "none-mean": {"pruning": "none", "estimate": "mean", "share": 0.5},
     "long": {"pruning": "eop", "estimate": "shrunk", "repeats": 8, "valid_batch": 500},
 }
 
@@ -54,8 +65,10 @@ def _finished() -> dict[str, dict[str, Any]]:
     return {(line := json.loads(text)).pop("key"): line for text in lines}
 
 
-def found_set(data: str, kind: str, seed: int, steps: int = STEPS) -> PolicySet:
+def found_set(data: str, kind: str, seed: int, scale: Scale = FULL) -> PolicySet:
     """The set that one search finds."""
+    settings = dict(SEARCHES[kind])
+    steps = int(scale.steps * settings.pop("share", 1))
     kept = FILE.with_name(f"{FILE.stem}_sets") / f"{data}_{kind}_{seed}_{steps}.json"
 
     def work() -> dict[str, Any]:
@@ -63,7 +76,7 @@ def found_set(data: str, kind: str, seed: int, steps: int = STEPS) -> PolicySet:
         channels = parts.train[0].shape[1]
         found = search(
             lambda: setting.network(channels), parts.train, parts.valid, budget={"steps": steps},
-            optimizer=setting.optimizer, seed=seed, progress=False, **SEARCHES[kind],
+            optimizer=setting.optimizer, seed=seed, progress=False, **settings,
         )  # fmt: skip
         kept.parent.mkdir(parents=True, exist_ok=True)
         found.save(kept)
@@ -73,12 +86,13 @@ def found_set(data: str, kind: str, seed: int, steps: int = STEPS) -> PolicySet:
     return PolicySet.load(kept)
 
 
-def trained(data: str, name: str, policies: Callable[[], Any], seed: int) -> dict[str, Any]:
+def trained(data: str, name: str, policies: Callable[[], Any], seed: int, scale: Scale) -> dict[str, Any]:
     """One training with a set of policies that has a name; ``policies`` is only called if it was not done before."""
-    return done(f"train {data} {name} {seed}", lambda: setting.trained(data, policies(), seed))
+    key = f"train {data} {name} {seed}" + ("" if scale == FULL else " quick")
+    return done(key, lambda: setting.trained(data, policies(), seed, scale.epochs))
 
 
-def baseline(data: str, name: str, seed: int) -> dict[str, Any]:
+def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, Any]:
     """No augmentation, all policies alike, or as RandAugment: any two operations at one level, here the middle one."""
     everything = setting.all_policies()
     sets = {
@@ -86,20 +100,26 @@ def baseline(data: str, name: str, seed: int) -> dict[str, Any]:
         "uniform": everything,
         "RandAugment": everything[(decoded(everything)[1] == 5).all(axis=1)],
     }
-    return trained(data, name, lambda: sets[name], seed)
+    return trained(data, name, lambda: sets[name], seed, scale)
 
 
 def with_found(
-    data: str, kind: str, search_seed: int, seed: int, part: str = "union", source: str | None = None
-) -> Any:
-    """A training with what a search found: the union, or pairs at random levels, the best or the worst n."""
+    data: str,
+    kind: str,
+    search_seed: int,
+    seed: int,
+    part: str = "union",
+    source: str | None = None,
+    scale: Scale = FULL,
+) -> dict[str, Any]:
+    """A training with what a search found: the union, or the best or worst n pairs at random levels."""
 
     def policies() -> Any:
-        found = found_set(source or data, kind, search_seed)
-        if part == "union":
-            return found.union_order()
+        found = found_set(source or data, kind, search_seed, scale)
+        if part.startswith("union"):
+            return found.with_estimate("mean" if part == "union by mean" else found.estimate).union_order()
         side, number = part.split()
         pairs = found.top_pairs(int(number)) if side == "top" else found.bottom_pairs(int(number))
         return np.array([policy.index for policy in policies_of(pairs)])
 
-    return trained(data, f"{source or data} {kind} {search_seed} {part}", policies, seed)
+    return trained(data, f"{source or data} {kind} {search_seed} {part}", policies, seed, scale)
