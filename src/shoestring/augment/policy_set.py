@@ -218,9 +218,9 @@ class PolicySet:
 
     def to_kornia(self, seed: int = 0) -> Any:
         """A module of batches, for a ``kornia.augmentation.ImageSequential`` or a network; idle in ``eval()``."""
-        from shoestring.augment.transform import as_module
+        from shoestring.augment.transform import AugmentModule
 
-        return as_module(self, seed=seed)
+        return AugmentModule(self, seed=seed)
 
     def _ranked(self, order: Integers) -> tuple[RankedPolicy, ...]:
         means, ucbs = self._values("mean"), self._values("ucb")

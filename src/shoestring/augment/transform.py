@@ -65,21 +65,18 @@ class Augment:
         return f"Augment({len(self._indices)} policies, seed={self._seed})"
 
 
-def as_module(policies: PolicySet | Sequence[Policy | RankedPolicy], seed: int = 0) -> torch.nn.Module:
-    """The same as a module, which augments while it is in training mode only."""
+class AugmentModule(torch.nn.Module):  # type: ignore[misc]
+    """The same as a module of batches, which augments while it is in training mode only."""
 
-    class AugmentModule(torch.nn.Module):  # type: ignore[misc, unused-ignore]
-        def __init__(self) -> None:
-            super().__init__()
-            self.augment = Augment(policies, seed=seed)
+    def __init__(self, policies: PolicySet | Sequence[Policy | RankedPolicy], *, seed: int = 0) -> None:
+        super().__init__()
+        self.augment = Augment(policies, seed=seed)
 
-        def forward(self, images: Tensor) -> Tensor:
-            return self.augment(images) if self.training else images
+    def forward(self, images: Tensor) -> Tensor:
+        return self.augment(images) if self.training else images
 
-        def extra_repr(self) -> str:
-            return repr(self.augment)
-
-    return AugmentModule()
+    def extra_repr(self) -> str:
+        return repr(self.augment)
 
 
 def _indices(policies: PolicySet | Sequence[Policy | RankedPolicy]) -> Any:
