@@ -85,6 +85,16 @@ def test_equal_rewards_are_scaled_to_something_finite():
     assert [bandit.scaled(gain) for gain in (-1.0, 0.0, 1.0)] == [0, 0.5, 1]
 
 
+@pytest.mark.parametrize("gain", [np.nan, np.inf, -np.inf])
+def test_a_gain_that_is_not_finite_counts_as_the_worst(gain):
+    bandit = Bandit()
+    for value in range(40):
+        bandit.update(0, float(value))
+    bandit.update(1, gain)
+    assert bandit.totals[1] == 0
+    assert np.isfinite(bandit.reservoir).all()
+
+
 def test_sampling_follows_softmax_of_minus_lcb():
     bandit = Bandit(active=np.zeros(POLICIES, dtype=bool))
     bandit.active[[3, 70, 900]] = True

@@ -129,6 +129,17 @@ def test_a_budget_in_seconds_is_kept():
     assert found.about["steps"] > 20
 
 
+def test_a_network_that_diverges_is_replaced_and_a_model_that_always_does_is_an_error():
+    with pytest.raises(ObjectiveError, match="smaller rate"):
+        searched(
+            optimizer=lambda p: torch.optim.SGD(p, lr=1e30),
+            scheduler=lambda o, n: torch.optim.lr_scheduler.ConstantLR(o),
+        )
+    rates = iter([1e30, 1e30] + [0.1] * 100)  # the first network and its twin, then good ones
+    found = searched(optimizer=lambda p: torch.optim.SGD(p, lr=next(rates)))
+    assert found.plays == 60
+
+
 def test_the_callers_generator_is_left_alone():
     torch.manual_seed(3)
     before = torch.get_rng_state()

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES
+from shoestring.augment.policies import POLICIES
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,7 +56,9 @@ class Bandit:
     plays: int = 0
 
     def update(self, policy: int, gain: float) -> None:
-        """Algorithm 2, lines 8-12: scale the net prediction gain and book it."""
+        """Algorithm 2, lines 8-12: scale the net prediction gain and book it; one that is not finite is the worst."""
+        if not math.isfinite(gain):
+            gain = float(self.reservoir.min())
         reward = self.scaled(gain)
         self.reservoir[self.plays % RESERVOIR] = gain
         self.plays += 1
@@ -90,8 +92,3 @@ def means(counts: Integers, totals: Array) -> Array:
 def bonus(C: float, plays: int, counts: Integers) -> Array:
     """The width C·√(2·ln n / n_k) of Eqs. 3.2 and 3.6."""
     return np.asarray(C * np.sqrt(2.0 * math.log(max(plays, 1)) / np.maximum(counts, 1)))
-
-
-def pair_sums(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Sums over the policies of each pair, shape (225,)."""
-    return np.asarray(values.reshape(PAIRS, PER_PAIR).sum(axis=1))

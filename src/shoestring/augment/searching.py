@@ -13,6 +13,7 @@ goes the way it would have gone. Cost of a step: two training steps and two vali
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,17 +28,19 @@ from shoestring.augment.estimates import ESTIMATES
 from shoestring.augment.gain import Loss, Twins, checked_model
 from shoestring.augment.images import Images, as_floats, as_images
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import PAIRS, PER_PAIR, decoded
+from shoestring.augment.policies import PAIRS, PER_PAIR, decoded, policy_at
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.pruning import rule
 from shoestring.augment.saving import SavedSearch
 from shoestring.augment.watching import watched
 from shoestring.budget import Budget, as_budget
-from shoestring.errors import BudgetError, MethodError, SpaceError
+from shoestring.errors import BudgetError, MethodError, ObjectiveError, SpaceError
 from shoestring.executors.workers import ticks
 from shoestring.keyed import generator, integer
 
 _MEASURED = 20  # steps after which a budget in seconds is translated into steps
+_UNKNOWN = 10**9  # the length of a round before that: a scheduler then keeps the rate as it is
+_DIVERGED = 20  # so many plays in a row without a finite loss end the search
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,7 @@ class Search:
         self._order: Integers | None = None
         self._epoch = -1
         self._rows: Integers | None = None
+        self._diverged = 0
 
     @property
     def finished(self) -> bool:
@@ -187,8 +191,8 @@ class Search:
             if self.step < self.end_of_round():
                 self._one_step()
                 self.seconds = earlier + ticks() - began
-                if self.total is None and self.step == _MEASURED:
-                    self.total = self._affordable()
+                if self.total is None and self.step >= _MEASURED and self._between_plays():
+                    self.total, self.twins = self._affordable(), None
             else:
                 self._close_round()
                 saved = -save_every
@@ -200,7 +204,7 @@ class Search:
 
     def _affordable(self) -> int:
         """How many steps a budget in seconds will pay for, at the speed so far."""
-        return max(int(float(self.budget.seconds or 0.0) / max(self.seconds, 1e-9) * _MEASURED), _MEASURED)
+        return max(int(float(self.budget.seconds or 0.0) / max(self.seconds, 1e-9) * self.step), self.step)
 
     def _between_plays(self) -> bool:
         """Whether the twins are to be made equal next, so that one of them is all there is to keep."""
@@ -209,7 +213,7 @@ class Search:
     def end_of_round(self) -> int:
         """The step before which the current round ends; with a budget in seconds it is known after a few steps."""
         if self.total is None:
-            return self._whole_plays(_MEASURED) + self.settings.repeats
+            return _UNKNOWN
         first, rounds = self.first_pass(), self.settings.rounds
         return self._whole_plays(first + (self.total - first) * self.round // rounds)
 
@@ -260,9 +264,21 @@ class Search:
         twins.train(prepare(images), prepare(self._augmented(images)), labels, seed)
         if turn == self.settings.repeats - 1:
             images, labels = self._validation_batch()
-            self.bandit.update(self.policy, twins.gain(prepare(images), labels))
+            self._book(twins.gain(prepare(images), labels))
         self.scheduler.step()
         self.step += 1
+
+    def _book(self, gain: float) -> None:
+        """The bandit learns the gain; a network whose loss is no longer finite is replaced by a new one."""
+        self.bandit.update(self.policy, gain)
+        self._diverged = 0 if math.isfinite(gain) else self._diverged + 1
+        if self._diverged:
+            self.twins = None
+        if self._diverged >= _DIVERGED:
+            raise ObjectiveError(
+                f"the validation loss was not finite in {_DIVERGED} plays in a row, the last with "
+                f"{policy_at(self.policy)}; check the model, or give an optimizer= with a smaller rate"
+            )
 
     def _next_policy(self) -> int:
         if self.round == 0:
