@@ -18,6 +18,7 @@ from torch import nn
 
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import POLICIES, decoded
+from shoestring.augment.sources import small_network
 from shoestring.keyed import generator, integer
 
 DATA = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -39,8 +40,8 @@ def split(name: str) -> Split:
         x = np.concatenate([_halved(stored["x_train"]), _halved(stored["x_valid"])])
         y = np.concatenate([stored["y_train"], stored["y_valid"]])
     images, labels = torch.from_numpy(x), torch.from_numpy(y).long()
-    order = np.random.default_rng(0).permutation(len(stored_rows := np.arange(5000)))
-    train, valid = stored_rows[order[:TRAIN]], stored_rows[order[TRAIN : TRAIN + VALID]]
+    order = np.random.default_rng(0).permutation(5000)
+    train, valid = order[:TRAIN], order[TRAIN : TRAIN + VALID]
     test = np.setdiff1d(np.arange(len(y)), np.concatenate([train, valid]))
     return Split(*((images[rows], labels[rows]) for rows in map(torch.from_numpy, (train, valid, test))))
 
@@ -53,14 +54,9 @@ def _halved(x: Any) -> Any:
     return np.ascontiguousarray(np.round(small).astype(np.uint8).transpose(0, 3, 1, 2))
 
 
-def network(channels: int, width: int = 16) -> nn.Module:
+def network(channels: int) -> nn.Module:
     """Three convolutions with batch-norm, 24,000 weights."""
-
-    def block(of: int, to: int, stride: int) -> list[nn.Module]:
-        return [nn.Conv2d(of, to, 3, stride, padding=1, bias=False), nn.BatchNorm2d(to), nn.ReLU()]
-
-    layers = [*block(channels, width, 1), *block(width, 2 * width, 2), *block(2 * width, 4 * width, 2)]
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4 * width, 10))
+    return small_network(channels, classes=10)
 
 
 def optimizer(parameters: Any) -> Any:

@@ -269,6 +269,14 @@ def test_the_heat_map_has_first_operations_as_rows(found):
     assert np.isnan(PolicySet.from_bandit(lonely).heatmap()).sum() == PAIRS - 1
 
 
+def test_keeping_the_best_half_leaves_out_what_harms(found):
+    kept = found.keep()
+    assert len(kept) == 112 * 100
+    assert {item.pair for item in found.bottom_pairs(20)}.isdisjoint(policy.pair for policy in kept)
+    with pytest.raises(MethodError, match="share"):
+        found.keep(0)
+
+
 def test_policies_of_pairs(found):
     policies = policies_of(found.top_pairs(2))
     assert len(policies) == 200

@@ -155,6 +155,12 @@ class PolicySet:
         chosen = np.union1d(self.order("mean")[:n], self.order("ucb")[:n])
         return self.order()[np.isin(self.order(), chosen)]
 
+    def keep(self, share: float = 0.5) -> tuple[Policy, ...]:
+        """All levels of the best share of the pairs: what harms is left out, what remains keeps its variety."""
+        if not 0 < share <= 1:
+            raise MethodError(f"share={share!r} is not possible: above 0 and at most 1 is")
+        return policies_of(self.top_pairs(max(int(share * np.count_nonzero(self._pair_counts)), 1)))
+
     def heatmap(self) -> Array:
         """Mean rewards of the pairs (15, 15): rows first operations, columns second ones; NaN without a play."""
         values = np.where(self._pair_counts > 0, self._estimates.pairs, np.nan)
