@@ -62,13 +62,13 @@ def report(found: PolicySet, seeds: int) -> None:
         print(f"{title} pairs:", "; ".join(f"{item.pair} ({item.mean:.2f})" for item in pairs))
     sets = {
         "no augmentation": None,
-        "best half of the pairs": found.keep(),
-        "best by mean and UCB": found,
+        "better half of the pairs": found,
+        "best by mean and UCB": found.union(),
         "worst 5 pairs": policies_of(found.bottom_pairs(5)),
     }
     for name, policies in sets.items():
         misread = [errors(None if policies is None else Augment(policies, seed=seed), seed) for seed in range(seeds)]
-        print(f"{name:<24}{np.mean(misread):5.1f} % misread, over {seeds} trainings")
+        print(f"{name:<26}{np.mean(misread):5.1f} % misread, over {seeds} trainings")
 
 
 def main() -> None:

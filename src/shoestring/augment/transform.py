@@ -25,7 +25,8 @@ from shoestring.keyed import generator
 class Augment:
     """Applies policies of a set, or of a list of policies, to PIL images, tensors and batches.
 
-    A set stands for its :meth:`~shoestring.augment.PolicySet.union`. What comes in goes out: a PIL image, a tensor
+    A set stands for what :meth:`~shoestring.augment.PolicySet.keep` gives, all levels of the better half of its
+    pairs; give ``found.union()`` or ``found.top(50)`` for another choice. What comes in goes out: a PIL image, a tensor
     (channels, height, width) or (n, channels, height, width), uint8 or floats from 0 to 1, on its device.
 
     >>> augment = Augment([Policy("Invert", 9, "Rotate", 0)], seed=1)
@@ -80,10 +81,8 @@ class AugmentModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def _indices(policies: PolicySet | Sequence[Policy | RankedPolicy]) -> Any:
-    if isinstance(policies, PolicySet):
-        found = policies.union_order()
-    else:
-        found = np.array([(p.policy if isinstance(p, RankedPolicy) else p).index for p in policies], dtype=np.int64)
+    chosen = policies.keep() if isinstance(policies, PolicySet) else policies
+    found = np.array([(p.policy if isinstance(p, RankedPolicy) else p).index for p in chosen], dtype=np.int64)
     if not len(found):
         raise SpaceError("there is no policy to apply: the set is empty")
     return found
