@@ -3,7 +3,7 @@
     python benchmarks/augment.py --table 3.1        # CIFAR-10 beside the baselines; also 3.5, 3.6, 3.7
     python benchmarks/augment.py --table estimate   # the shrunk estimate beside the mean; also simulated
     python benchmarks/augment.py --table speed      # also identity
-    python benchmarks/augment.py --figure 2         # the heat maps; in benchmarks/figures/
+    python benchmarks/augment.py --figure 2         # the heat map; 2-both: of two data sets; in benchmarks/figures/
     python benchmarks/augment.py --quick --json
 
 --seeds is the number of searches (3); each has three trainings. Images are looked for in the folder SHOESTRING_DATA.
@@ -25,7 +25,7 @@ TABLES = {
     "speed": speed.table_speed,
     "identity": speed.table_identity,
 }
-FIGURES = {"2": tables.figure_2}
+FIGURES = {"2": tables.figure_2, "2-both": tables.figure_2_both}
 
 if __name__ == "__main__":
     main(__doc__, TABLES, FIGURES, seeds=3, quick_seeds=1)

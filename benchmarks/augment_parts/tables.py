@@ -7,11 +7,13 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from common import Options, Row, row
 from scipy import stats
 
 from augment_parts import units
 from augment_parts.units import FULL, QUICK, Scale
+from shoestring.augment import OPERATIONS, PolicySet
 from shoestring.augment.pictures import draw_heatmaps
 
 CIFAR, FASHION = "cifar10", "fashion_mnist"
@@ -122,16 +124,39 @@ def table_estimate(options: Options) -> list[Row]:
     return rows
 
 
+def _joined(options: Options, data: str) -> PolicySet:
+    """All searches of a data set as one."""
+    found, *others = (units.found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds))
+    for other in others:
+        found = found.merge(other)
+    return found
+
+
 def figure_2(options: Options) -> list[Row]:
-    """The heat maps of mean rewards of pairs, all searches of a data set joined."""
-    joined = {}
-    for data in (CIFAR, FASHION):
-        sets = [units.found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds)]
-        found = sets[0]
-        for other in sets[1:]:
-            found = found.merge(other)
-        joined[data] = found
-    FIGURES.mkdir(exist_ok=True)
-    draw_heatmaps(joined, FIGURES / ("augment_2_quick.png" if options.quick else "augment_2.png"))
+    """The heat map of the mean rewards of pairs on CIFAR-10, all searches joined."""
+    found = _joined(options, CIFAR)
+    _draw(options, {CIFAR: found}, "augment_2")
+    values = found.heatmap()
+    inverted = OPERATIONS.index("Invert")
+    others = np.delete(np.delete(values, inverted, axis=0), inverted, axis=1)
+    return [
+        Row(
+            "mean reward of pairs with Invert",
+            float(np.mean([*values[inverted], *values[:, inverted]])),
+            n=options.seeds,
+        ),
+        Row("mean reward of the other pairs", float(others.mean()), n=options.seeds),
+    ]
+
+
+def figure_2_both(options: Options) -> list[Row]:
+    """The heat maps of CIFAR-10 and Fashion-MNIST side by side."""
+    joined = {data: _joined(options, data) for data in (CIFAR, FASHION)}
+    _draw(options, joined, "augment_2_both")
     flat = [found.heatmap().ravel() for found in joined.values()]
     return [Row("rank correlation of the two heat maps", float(stats.spearmanr(*flat).statistic), n=options.seeds)]
+
+
+def _draw(options: Options, sets: dict[str, PolicySet], name: str) -> None:
+    FIGURES.mkdir(exist_ok=True)
+    draw_heatmaps(sets, FIGURES / f"{name}{'_quick' if options.quick else ''}.png")
