@@ -1,6 +1,6 @@
 """Bandit search of data augmentation (chapter 3 of the thesis) in small: its tables, its heat map, what a step costs.
 
-    python benchmarks/augment.py --table 3.1        # CIFAR-10 beside the baselines; also 3.5, 3.6, 3.7
+    python benchmarks/augment.py --table 3.1        # CIFAR-10 beside the baselines; also fresh, 3.5, 3.6, 3.7
     python benchmarks/augment.py --table estimate   # the shrunk estimate beside the mean; also simulated
     python benchmarks/augment.py --table speed      # also identity
     python benchmarks/augment.py --figure 2         # the heat map; 2-both: of two data sets; in benchmarks/figures/
@@ -17,6 +17,7 @@ from common import main
 
 TABLES = {
     "3.1": tables.table_3_1,
+    "fresh": tables.table_fresh,
     "3.5": tables.table_3_5,
     "3.6": tables.table_3_6,
     "3.7": tables.table_3_7,
