@@ -17,6 +17,8 @@ def snippets(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if any("import torch" in body for body in snippets(page)):
+        pytest.importorskip("torch", reason=f"{page.name} needs torch: pip install 'shoestring[augment]'")
     names = {"__name__": "page"}
     for body in snippets(page):
         exec(compile(body, page.name, "exec"), names)

@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -33,6 +36,13 @@ def test_several_processes_share_one_budget(tmp_path):
     processes = [start(tmp_path, "several_processes.py") for _ in range(2)]
     for process in processes:
         assert "300 steps spent" in finish(process)
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")
+def test_augmentation_search(tmp_path):
+    out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1"))
+    assert "worst 5 pairs" in out
+    assert (tmp_path / "policies.json").exists()
 
 
 def test_every_example_is_named_in_a_test():

@@ -46,7 +46,7 @@ def test_reading_a_study_does_not_load_the_models():
 def test_public_names():
     assert set(shoestring.__all__) >= {
         "Budget", "Grant", "Reading", "Study", "Trial", "compose", "log", "space", "tune",
-        "errors", "executors", "methods", "online", "problems", "samplers", "schedulers",
+        "augment", "errors", "executors", "methods", "online", "problems", "samplers", "schedulers",
     }  # fmt: skip
     for name in shoestring.__all__:
         assert getattr(shoestring, name) is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoestring import errors, executors, methods, online, problems, samplers, schedulers
+    from shoestring import augment, errors, executors, methods, online, problems, samplers, schedulers
     from shoestring.budget import Budget
     from shoestring.events import Reading
     from shoestring.executors.base import Trial
@@ -34,7 +34,7 @@ _HOMES = {
     "space": "shoestring.spaces",
     "tune": "shoestring.tuning",
 }
-_PARTS = ("errors", "executors", "methods", "online", "problems", "samplers", "schedulers")
+_PARTS = ("augment", "errors", "executors", "methods", "online", "problems", "samplers", "schedulers")
 
 __all__ = [
     "Budget",
@@ -42,6 +42,7 @@ __all__ = [
     "Reading",
     "Study",
     "Trial",
+    "augment",
     "compose",
     "errors",
     "executors",

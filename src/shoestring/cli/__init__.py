@@ -20,6 +20,7 @@ _HOMES = {
     "export": "looking",
     "verify": "looking",
     "demo": "demo",
+    "augment": "augmenting",
 }
 
 

@@ -1,0 +1,32 @@
+"""Bandit search of data augmentation (chapter 3 of the thesis) in small: its tables, its heat map, what a step costs.
+
+    python benchmarks/augment.py --table 3.1        # CIFAR-10 beside the baselines; also fresh, 3.5, 3.6, 3.7
+    python benchmarks/augment.py --table estimate   # the shrunk estimate beside the mean; also simulated
+    python benchmarks/augment.py --table speed      # also identity
+    python benchmarks/augment.py --figure 2         # the heat map; 2-both: of two data sets; in benchmarks/figures/
+    python benchmarks/augment.py --quick --json
+
+--seeds is the number of searches (3); each has three trainings. Images are looked for in the folder SHOESTRING_DATA.
+Finished searches and trainings are kept in the file SHOESTRING_UNITS and not repeated. Needs torch, Pillow, matplotlib.
+"""
+
+from __future__ import annotations
+
+from augment_parts import speed, tables
+from common import main
+
+TABLES = {
+    "3.1": tables.table_3_1,
+    "fresh": tables.table_fresh,
+    "3.5": tables.table_3_5,
+    "3.6": tables.table_3_6,
+    "3.7": tables.table_3_7,
+    "estimate": tables.table_estimate,
+    "simulated": speed.table_simulated,
+    "speed": speed.table_speed,
+    "identity": speed.table_identity,
+}
+FIGURES = {"2": tables.figure_2, "2-both": tables.figure_2_both}
+
+if __name__ == "__main__":
+    main(__doc__, TABLES, FIGURES, seeds=3, quick_seeds=1)

@@ -1,0 +1,176 @@
+"""The thesis's tables in small: accuracy and loss on test images after trainings with what was found."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from common import Options, Row, row
+from scipy import stats
+
+from augment_parts import units
+from augment_parts.units import FULL, QUICK, Scale
+from shoestring.augment import OPERATIONS, PolicySet
+from shoestring.augment.pictures import draw_heatmaps
+
+CIFAR, FASHION = "cifar10", "fashion_mnist"
+FIGURES = Path(__file__).parents[1] / "figures"
+
+Runs = list[dict[str, float]]
+
+
+def _scale(options: Options) -> Scale:
+    return QUICK if options.quick else FULL
+
+
+def _baseline(options: Options, data: str, name: str) -> Runs:
+    scale = _scale(options)
+    return [units.baseline(data, name, seed, scale) for seed in range(options.seeds * scale.trainings)]
+
+
+def _found(options: Options, kind: str, part: str = "union", data: str = CIFAR, source: str | None = None) -> Runs:
+    """Each search's trainings, with the seeds that the baselines have too."""
+    scale, n = _scale(options), _scale(options).trainings
+    return [units.with_found(data, kind, seed // n, seed, part, source, scale) for seed in range(options.seeds * n)]
+
+
+def _of(runs: Runs, what: str) -> list[float]:
+    return [run[what] for run in runs]
+
+
+def _less(one: Runs, other: Runs, what: str) -> list[float]:
+    """Differences of runs with the same training seed."""
+    return [a[what] - b[what] for a, b in zip(one, other, strict=True)]
+
+
+def _interval(name: str, values: Sequence[float]) -> list[Row]:
+    """The ends of the 95 % confidence interval of a mean."""
+    if len(values) < 2:
+        return []
+    half = float(stats.t.ppf(0.975, len(values) - 1)) * statistics.stdev(values) / math.sqrt(len(values))
+    mean = statistics.fmean(values)
+    return [Row(f"{name}, 95 % from", mean - half, n=len(values)), Row(f"{name}, 95 % to", mean + half, n=len(values))]
+
+
+def table_3_1(options: Options) -> list[Row]:
+    """CIFAR-10: no augmentation, all policies alike, RandAugment-like, and what was found."""
+    runs = {name: _baseline(options, CIFAR, name) for name in ("no augmentation", "uniform", "RandAugment")}
+    runs["found"] = _found(options, "eop-shrunk", "top 112")
+    runs["union"] = _found(options, "eop-shrunk")
+    thesis = {"no augmentation": 94.7, "found": 96.46}  # Wide-ResNet-40-2, 4,000 images for the search
+    rows = []
+    for name, results in runs.items():
+        rows.append(row(f"{name}: accuracy", _of(results, "accuracy"), paper=thesis.get(name)))
+        rows.append(row(f"{name}: loss", _of(results, "loss")))
+    rows.append(
+        row("no augmentation − found: loss", _less(runs["no augmentation"], runs["found"], "loss"), at_least=0.8)
+    )
+    gain = _less(runs["found"], runs["no augmentation"], "accuracy")
+    rows.append(row("found − no augmentation: accuracy", gain, at_least=0.0))
+    for name in ("found", "union"):
+        for other in ("uniform", "RandAugment"):
+            difference = _less(runs[name], runs[other], "accuracy")
+            rows.append(row(f"{name} − {other}: accuracy", difference, at_least=-1.5))
+            rows += _interval(f"{name} − {other}", difference)
+    return rows
+
+
+def table_fresh(options: Options) -> list[Row]:
+    """What was found against all policies alike, with training seeds that no choice was made on."""
+    scale = _scale(options)
+    seeds = range(options.seeds * scale.trainings, 2 * options.seeds * scale.trainings)
+    uniform = [units.baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
+    found = [
+        units.with_found(CIFAR, "eop-shrunk", seed // scale.trainings % options.seeds, seed, "top 112", scale=scale)
+        for seed in seeds
+    ]
+    difference = _less(found, uniform, "accuracy")
+    rows = [row("uniform: accuracy", _of(uniform, "accuracy")), row("found: accuracy", _of(found, "accuracy"))]
+    return [*rows, row("found − uniform", difference), *_interval("found − uniform", difference)]
+
+
+def table_3_5(options: Options) -> list[Row]:
+    """Transfer between CIFAR-10 and Fashion-MNIST, beside what was found on the data themselves."""
+    rows = []
+    for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
+        direct = _found(options, "eop-shrunk", "top 112", data=data)
+        moved = _found(options, "eop-shrunk", "top 112", data=data, source=source)
+        for name in ("no augmentation", "uniform"):
+            rows.append(row(f"{data}: {name}", _of(_baseline(options, data, name), "accuracy")))
+        rows.append(row(f"{data}: found on it", _of(direct, "accuracy")))
+        rows.append(row(f"{data}: found on {source}", _of(moved, "accuracy")))
+        rows.append(row(f"{data}: transferred − direct", _less(moved, direct, "accuracy")))
+    return rows
+
+
+def table_3_6(options: Options) -> list[Row]:
+    """The five best and the five worst pairs, at random levels."""
+    best, worst = (_found(options, "eop-shrunk", part) for part in ("top 5", "bottom 5"))
+    return [
+        row("best 5 pairs: accuracy", _of(best, "accuracy"), paper=76.68),
+        row("worst 5 pairs: accuracy", _of(worst, "accuracy"), paper=19.58),
+        row("best − worst", _less(best, worst, "accuracy"), paper=57.1, at_least=15),
+    ]
+
+
+def table_3_7(options: Options) -> list[Row]:
+    """Pruning of pairs, of policies, and none, at equal steps, with the thesis's estimate."""
+    names = {"none-mean": ("no pruning", 78.91), "sh-mean": ("successive halving", 79.23), "eop-mean": ("EOP", 79.61)}
+    runs = {kind: _found(options, kind) for kind in names}
+    rows = [row(f"{name}: accuracy", _of(runs[kind], "accuracy"), paper=paper) for kind, (name, paper) in names.items()]
+    for kind in ("none-mean", "sh-mean"):
+        difference = _less(runs["eop-mean"], runs[kind], "accuracy")
+        rows += [row(f"EOP − {names[kind][0]}", difference), *_interval(f"EOP − {names[kind][0]}", difference)]
+    return rows
+
+
+def table_estimate(options: Options) -> list[Row]:
+    """The shrunk estimate beside the thesis's mean: the same plays, the union chosen by one or the other."""
+    shrunk, mean = _found(options, "eop-shrunk"), _found(options, "eop-shrunk", "union by mean")
+    rows = []
+    for what in ("accuracy", "loss"):
+        difference = _less(shrunk, mean, what)
+        rows += [row(f"shrunk: {what}", _of(shrunk, what)), row(f"mean: {what}", _of(mean, what))]
+        rows += [row(f"shrunk − mean: {what}", difference), *_interval(f"shrunk − mean: {what}", difference)]
+    return rows
+
+
+def _joined(options: Options, data: str) -> PolicySet:
+    """All searches of a data set as one."""
+    found, *others = (units.found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds))
+    for other in others:
+        found = found.merge(other)
+    return found
+
+
+def figure_2(options: Options) -> list[Row]:
+    """The heat map of the mean rewards of pairs on CIFAR-10, all searches joined."""
+    found = _joined(options, CIFAR)
+    _draw(options, {CIFAR: found}, "augment_2")
+    values = found.heatmap()
+    inverted = OPERATIONS.index("Invert")
+    others = np.delete(np.delete(values, inverted, axis=0), inverted, axis=1)
+    return [
+        Row(
+            "mean reward of pairs with Invert",
+            float(np.mean([*values[inverted], *values[:, inverted]])),
+            n=options.seeds,
+        ),
+        Row("mean reward of the other pairs", float(others.mean()), n=options.seeds),
+    ]
+
+
+def figure_2_both(options: Options) -> list[Row]:
+    """The heat maps of CIFAR-10 and Fashion-MNIST side by side."""
+    joined = {data: _joined(options, data) for data in (CIFAR, FASHION)}
+    _draw(options, joined, "augment_2_both")
+    flat = [found.heatmap().ravel() for found in joined.values()]
+    return [Row("rank correlation of the two heat maps", float(stats.spearmanr(*flat).statistic), n=options.seeds)]
+
+
+def _draw(options: Options, sets: dict[str, PolicySet], name: str) -> None:
+    FIGURES.mkdir(exist_ok=True)
+    draw_heatmaps(sets, FIGURES / f"{name}{'_quick' if options.quick else ''}.png")

@@ -1,0 +1,150 @@
+"""The 22,500 policies as numbers: two operations of fifteen, each at one of ten levels.
+
+Policy k is ((first · 15 + second) · 10 + first level) · 10 + second level, so the hundred policies of a
+pair of operations lie side by side and a sum over a pair is a sum over a row of ``reshape(225, 100)``.
+
+Reference: the search space of section 3.1 and the magnitude stages of Figure 3.3.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.errors import SpaceError
+
+Integers = NDArray[np.int64]
+
+OPERATIONS = (
+    "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "AutoContrast", "Invert", "Equalize",
+    "Solarize", "Posterize", "Contrast", "Color", "Brightness", "Sharpness", "Cutout",
+)  # fmt: skip
+LEVELS = 10
+PAIRS = len(OPERATIONS) ** 2
+PER_PAIR = LEVELS**2
+POLICIES = PAIRS * PER_PAIR
+
+# Figure 3.3: sums of the two levels that each stage adds to those before it.
+_STAGE_SUMS = ((0, 1, 2, 7, 8, 13, 14), (3, 4, 9, 10, 15, 16), (5, 6, 11, 12, 17, 18))
+STAGES = len(_STAGE_SUMS)
+
+_WORDS = re.compile(r"(\w+)\((\d)\),\s*(\w+)\((\d)\)")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two operations, one after the other, at any level.
+
+    >>> str(Pair("Rotate", "Color"))
+    'Rotate, Color'
+    """
+
+    first: str
+    second: str
+
+    @property
+    def index(self) -> int:
+        """Its place among the 225 pairs."""
+        return _number(self.first) * len(OPERATIONS) + _number(self.second)
+
+    def __str__(self) -> str:
+        return f"{self.first}, {self.second}"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Two operations, one after the other, each at its level: O₂(O₁(x, λ₁), λ₂), Eq. 3.1.
+
+    >>> policy = Policy("Color", 9, "Rotate", 6)
+    >>> str(policy), policy == policy_at(policy.index) == policy_from("Color(9), Rotate(6)")
+    ('Color(9), Rotate(6)', True)
+    """
+
+    first: str
+    first_level: int
+    second: str
+    second_level: int
+
+    @property
+    def index(self) -> int:
+        """Its place among the 22,500 policies."""
+        if not (0 <= self.first_level < LEVELS and 0 <= self.second_level < LEVELS):
+            raise SpaceError(f"{self} has a level outside of 0 to {LEVELS - 1}")
+        return (self.pair.index * LEVELS + self.first_level) * LEVELS + self.second_level
+
+    @property
+    def pair(self) -> Pair:
+        return Pair(self.first, self.second)
+
+    def __str__(self) -> str:
+        return f"{self.first}({self.first_level}), {self.second}({self.second_level})"
+
+
+def _number(operation: str) -> int:
+    try:
+        return OPERATIONS.index(operation)
+    except ValueError:
+        raise SpaceError(f"there is no operation {operation!r}; there are {', '.join(OPERATIONS)}") from None
+
+
+def policy_at(index: int) -> Policy:
+    """The policy at a place among the 22,500."""
+    if not 0 <= index < POLICIES:
+        raise SpaceError(f"there is no policy {index}; they are numbered from 0 to {POLICIES - 1}")
+    operations, levels = decoded(np.array([index]))
+    (first, second), (first_level, second_level) = operations[0].tolist(), levels[0].tolist()
+    return Policy(OPERATIONS[first], first_level, OPERATIONS[second], second_level)
+
+
+def pair_at(index: int) -> Pair:
+    """The pair of operations at a place among the 225."""
+    if not 0 <= index < PAIRS:
+        raise SpaceError(f"there is no pair {index}; they are numbered from 0 to {PAIRS - 1}")
+    return Pair(OPERATIONS[index // len(OPERATIONS)], OPERATIONS[index % len(OPERATIONS)])
+
+
+def policy_from(words: str) -> Policy:
+    """The policy that ``str`` wrote."""
+    found = _WORDS.fullmatch(words.strip())
+    if found is None:
+        raise SpaceError(f"{words!r} is no policy; write one as 'Color(9), Rotate(6)'")
+    policy = Policy(found[1], int(found[2]), found[3], int(found[4]))
+    _ = policy.index  # refuses operations that do not exist
+    return policy
+
+
+def decoded(policies: Any) -> tuple[Integers, Integers]:
+    """Operations and levels of policies, both (n, 2): column 0 is applied first.
+
+    >>> operations, levels = decoded([Policy("ShearY", 3, "Cutout", 7).index])
+    >>> operations.tolist(), levels.tolist()
+    ([[1, 14]], [[3, 7]])
+    """
+    policies = np.asarray(policies, dtype=np.int64)
+    pairs, levels = policies // PER_PAIR, policies % PER_PAIR
+    return (
+        np.stack([pairs // len(OPERATIONS), pairs % len(OPERATIONS)], axis=-1),
+        np.stack([levels // LEVELS, levels % LEVELS], axis=-1),
+    )
+
+
+def stage_of_levels() -> Integers:
+    """For each of a pair's hundred policies, the first magnitude stage that has it (Figure 3.3), shape (100,).
+
+    >>> [int((stage_of_levels() <= stage).sum()) for stage in range(STAGES)]
+    [34, 69, 100]
+    """
+    stages = {total: stage for stage, sums in enumerate(_STAGE_SUMS) for total in sums}
+    levels = np.arange(PER_PAIR)
+    return np.array([stages[int(total)] for total in levels // LEVELS + levels % LEVELS])
+
+
+def pair_mask(pairs: Any) -> NDArray[np.bool_]:
+    """Which policies belong to the pairs, shape (22500,)."""
+    chosen = np.zeros(PAIRS, dtype=bool)
+    chosen[np.asarray(pairs, dtype=np.int64)] = True
+    return np.repeat(chosen, PER_PAIR)

@@ -1,0 +1,95 @@
+"""``shoestring augment``: which augmentations help with these images, in one command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoestring.augment.policy_set import PolicySet
+from shoestring.errors import MethodError, StorageError
+
+_SHOWN = 5
+
+
+@click.command(epilog="\b\nExample:\n  shoestring augment photos/ --budget 10m --output augment")
+@click.argument("source", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option("--budget", default="45s", show_default=True, help="Steps or time, such as '20000 steps' or '1h'.")
+@click.option("--rounds", default=10, show_default=True, help="How often bad policies are dropped.")
+@click.option("--pruning", type=click.Choice(["eop", "sh", "none"]), default="eop", show_default=True)
+@click.option("--estimate", type=click.Choice(["shrunk", "mean"]), default="shrunk", show_default=True)
+@click.option("--size", type=click.IntRange(min=8), default=32, show_default=True, help="Pixels a side, for a folder.")
+@click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("augment"), show_default=True,
+    help="The folder for the ranking, the pictures and the state of the search.",
+)  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Show no live display.")
+def augment(
+    source: Path | None,
+    budget: str,
+    rounds: int,
+    pruning: str,
+    estimate: str,
+    size: int,
+    seed: int,
+    output: Path,
+    quiet: bool,
+) -> None:
+    """Search for augmentation policies that help a small network with the images of SOURCE.
+
+    SOURCE is a folder with a folder of images for each class, or an .npz file with x_train and y_train; without it
+    scikit-learn's digits are taken. A search that was interrupted is continued by the same command.
+    """
+    try:
+        from shoestring.augment.searching import search
+        from shoestring.augment.sources import read, small_network, threads
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MethodError("augment needs torch: pip install 'shoestring[augment]'") from None
+    threads(1)
+    train, valid, classes = read(source, size)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{output} cannot be made: {error.strerror}") from None
+    channels = train.images.shape[1]
+    found = search(
+        lambda: small_network(channels, len(classes)), train, valid, budget=budget, rounds=rounds, pruning=pruning,
+        estimate=estimate, seed=seed, state=output / "search.pt", progress=False if quiet else None,
+    )  # fmt: skip
+    found.save(output / "policies.json")
+    _report(found)
+    _draw(found, valid.images, output)
+
+
+def _report(found: PolicySet) -> None:
+    click.secho(f"{found.plays:,} plays of {len(found.order()):,} policies", bold=True)
+    for title, pairs in (("best", found.top_pairs(_SHOWN)), ("worst", found.bottom_pairs(_SHOWN))):
+        click.echo(f"the {title} pairs of operations, with mean reward, upper bound and plays")
+        for item in pairs:
+            click.echo(f"  {item.pair!s:<28}{item.mean:.3f}  {item.ucb:.3f}  {item.plays}")
+    click.echo("the best policies, operation(level)")
+    for ranked in found.top(_SHOWN):
+        click.echo(f"  {ranked.policy!s:<34}{ranked.mean:.3f}  {ranked.ucb:.3f}  {ranked.plays}")
+
+
+def _draw(found: PolicySet, images: Any, output: Path) -> None:
+    """The two pictures; one that lacks its library is named, not forgotten."""
+    from shoestring.augment.pictures import draw_heatmaps, draw_strip
+
+    shown = [ranked.policy for ranked in (*found.top(4), *found.bottom(2))]
+    pictures: dict[str, Callable[[Path], None]] = {
+        "heatmap.png": lambda path: draw_heatmaps({"mean reward of pairs": found}, path),
+        "strip.png": lambda path: draw_strip(images[:10], shown, path),
+    }
+    click.echo(f"written: {output / 'policies.json'}")
+    for name, draw in pictures.items():
+        try:
+            draw(output / name)
+            click.echo(f"written: {output / name}")
+        except MethodError as error:
+            click.echo(f"{output / name} was not drawn: {error}", err=True)

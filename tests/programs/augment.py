@@ -1,0 +1,32 @@
+"""A search to be killed: python augment.py STATE RESULT."""
+
+import sys
+
+import numpy as np
+import torch
+from torch import nn
+
+from shoestring.augment import search
+
+rng = np.random.default_rng(0)
+images = torch.from_numpy(rng.integers(0, 256, (64, 1, 8, 8), dtype=np.uint8))
+labels = torch.from_numpy(rng.integers(3, size=64))
+
+
+def network() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(216, 3)
+    )
+
+
+torch.set_num_threads(1)
+search(
+    network,
+    (images, labels),
+    (images, labels),
+    budget="400 steps",
+    rounds=4,
+    batch=16,
+    state=sys.argv[1],
+    save_every=40,
+).save(sys.argv[2])
