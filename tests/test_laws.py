@@ -42,8 +42,10 @@ METHODS = [name for name in names() if name != "auto"]
 
 
 def with_small_pool(method):
-    """The laws are checked at every event with nothing cached, and a pool is then drawn each time anew."""
-    return replace(method, pool=24) if hasattr(method, "pool") else method
+    """The laws are checked at every event with nothing cached, and all is then made anew each time."""
+    if not hasattr(method, "pool"):
+        return method
+    return replace(method, pool=12, **({"ahead": 2, "candidates": 3} if hasattr(method, "ahead") else {}))
 
 
 @pytest.mark.parametrize("name", samplers.__all__)
