@@ -14,7 +14,7 @@ from shoestring.methods import auto, named
         (Budget(seconds=3600.0), None, "boes"),
         (Budget(evaluations=5000), None, "tpe"),
         (Budget(steps=5000), 1, "tpe"),
-        (Budget(steps=5000), 27, "asha-tpe"),
+        (Budget(steps=5000), 27, "forecast"),
     ],
 )
 def test_auto(budget, max_resource, picked):

@@ -19,14 +19,15 @@ def network() -> nn.Module:
     )
 
 
-torch.set_num_threads(1)
-search(
-    network,
-    (images, labels),
-    (images, labels),
-    budget="400 steps",
-    rounds=4,
-    batch=16,
-    state=sys.argv[1],
-    save_every=40,
-).save(sys.argv[2])
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    search(
+        network,
+        (images, labels),
+        (images, labels),
+        budget="400 steps",
+        rounds=4,
+        batch=16,
+        state=sys.argv[1],
+        save_every=40,
+    ).save(sys.argv[2])

@@ -4,8 +4,10 @@ python tests/programs/together.py append STORAGE COUNT
 python tests/programs/together.py tune STORAGE
 """
 
+import os
 import sys
 import time
+from pathlib import Path
 
 import shoestring as ss
 from shoestring.errors import Conflict
@@ -33,7 +35,15 @@ def train(trial):
         yield trial.config["x"] + 1 / step
 
 
+def wait_for_four(folder):
+    """However slowly the others start, none may have done all of the work by then."""
+    (folder / f"ready-{os.getpid()}").touch()
+    while len(list(folder.glob("ready-*"))) < 4:
+        time.sleep(0.01)
+
+
 def tune(storage):
+    wait_for_four(Path(storage).parent)
     ss.tune(
         train, {"x": (0.0, 1.0)}, budget=ss.Budget(steps=300), max_resource=9, method="asha",
         storage=storage, name="shared", progress=False,

@@ -94,7 +94,7 @@ def thinned(losses: Array, most: int) -> NDArray[np.int64]:
 
     >>> import numpy as np
     >>> thinned(np.array([5.0, 1.0, 4.0, 2.0, 3.0, 6.0]), 4)
-    array([1, 2, 3, 5])
+    array([1, 3, 4, 5])
     """
     import numpy as np
 
