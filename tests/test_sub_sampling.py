@@ -85,6 +85,11 @@ class TestFormulas:
     def test_a_leader_with_fewer_observations_is_taken_whole(self):
         assert taken([(1.0, 1, ()), (3.0, 3, ())]).worst_stretch(5, 0) == 2.0
 
+    def test_equal_means_are_equal_whatever_the_rounding(self):
+        """4.876 − 1.0 is not 2 · 1.938 in floating point."""
+        records = [taken([(y, 1, ()) for y in ys]) for ys in ([1.938, 1.938], [1.0, 1.938, 1.938])]
+        assert with_potential(records) == [0]
+
     @given(st.integers(1, 6), st.integers(1, 6), NUMBERS, NUMBERS, st.floats(0, 4))
     def test_more_potential(self, own, leaders, mean, worst, q):
         expected = own < leaders and (own < q or (q <= own and mean <= worst))

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+_ROUNDING = 1e-11
+
 
 def threshold(n: int) -> float:
     """q_n = √log n, the paper's choice in section 8.1.
@@ -102,8 +104,12 @@ def largest_window_mean(values: Vector, weights: Vector, length: int) -> float:
 
 
 def has_potential(own_count: int, own_mean: float, leader_count: int, leaders_worst: float, q: float) -> bool:
-    """c_k ≼ c_ζ: fewer observations, and (a) too few to judge or (b) no worse than a stretch of the leader's."""
-    return own_count < leader_count and (own_count < q or own_mean <= leaders_worst)
+    """c_k ≼ c_ζ: fewer observations, and (a) too few to judge or (b) no worse than a stretch of the leader's.
+
+    Means that differ by rounding alone are equal: a stretch is a difference of running sums.
+    """
+    rounding = _ROUNDING * max(abs(own_mean), abs(leaders_worst))
+    return own_count < leader_count and (own_count < q or own_mean <= leaders_worst + rounding)
 
 
 def potential(own_count: int, own_mean: float, leaders_worst: float, q: float, beta: float, scale: float) -> float:
