@@ -86,6 +86,8 @@ def _draw(shares: dict[tuple[str, int], list[float]], lost: dict[tuple[str, int]
             errors = np.array([np.std(values[method, b], ddof=1) / len(values[method, b]) ** 0.5 for b in BUDGETS])
             panel.errorbar(BUDGETS, means, errors, label=method, capsize=2)
         panel.set(xscale="log", xlabel="budget in epochs", title=title)
+        panel.set_xticks(BUDGETS, [str(budget) for budget in BUDGETS])
+        panel.minorticks_off()
         panel.title.set_fontsize(9)
     panels[0].legend(fontsize=8)
     picture.tight_layout()
