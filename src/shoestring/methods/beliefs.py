@@ -29,6 +29,7 @@ from shoestring.methods.learning_curves import (
     steps_are_free,
     trial_of,
 )
+from shoestring.models.threads import one_thread
 from shoestring.observations import with_room
 from shoestring.schedulers.rungs import top_resource
 
@@ -97,6 +98,7 @@ class OnBelief:
             raise MethodError(f"parameters has {unknown[0]!r}; there are {', '.join(known)}")
         return Parameters(**{**SHIPPED, **self.parameters})
 
+    @one_thread()
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         top = top_resource(history, self.name, 1)
         view = history.cached((self.name, "view", repr(self)), lambda: View(self, top)).update(history)

@@ -42,6 +42,7 @@ from shoestring.methods.learning_curves import (
     steps_are_free,
     trial_of,
 )
+from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
 from shoestring.schedulers.rungs import top_resource
 from shoestring.spaces import Config
@@ -106,6 +107,7 @@ class Forecast:
         if not self.eta > 1:
             raise MethodError(f"eta is {self.eta!r}; the best 1/eta are promoted, so it is a number above 1")
 
+    @one_thread()
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         top = top_resource(history, "forecast", 1, self.max_resource)
         view = history.cached(("forecast", self), lambda: _View(history, self, top)).update(history)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Proposal
+from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, first_free, latin, open_points, snapped, uniform
 from shoestring.samplers.cmaes import drawn_around_best
 from shoestring.samplers.gp import View, ascending, check_model_options
@@ -92,6 +93,7 @@ class BOES:
         given = {"local": 0, "climb": False, "models": MODELS, "acquisition": "pi", "combine": "votes"}
         return cls(**{**given, "transform": "none", **changes})
 
+    @one_thread()
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Proposal
+from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
 from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.training import TRANSFORMS, Training, scaled, thinned, training
@@ -65,6 +66,7 @@ class GaussianProcess:
         if not isinstance(self.candidates, int) or self.candidates < 1:
             raise MethodError(f"candidates is {self.candidates!r}; it is a whole number from 1")
 
+    @one_thread()
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
