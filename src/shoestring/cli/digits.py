@@ -54,7 +54,7 @@ def digits() -> list[Any]:
     """Training images and labels, then held-out ones; the split is the same for every trial."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)  # several threads only get in each other's way with matrices this small
     images, labels = load_digits(return_X_y=True)
