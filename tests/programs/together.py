@@ -28,22 +28,21 @@ def append(storage, count):
         position += 1
 
 
-def train(trial):
-    for step in range(trial.start + 1, 100):
-        time.sleep(0.002)
-        (trial.directory / "step").write_text(str(step))
-        yield trial.config["x"] + 1 / step
-
-
 def wait_for_four(folder):
-    """However slowly the others start, none may have done all of the work by then."""
+    """Each process has work before any goes on: however slowly one starts, the others cannot use up the budget."""
     (folder / f"ready-{os.getpid()}").touch()
     while len(list(folder.glob("ready-*"))) < 4:
         time.sleep(0.01)
 
 
 def tune(storage):
-    wait_for_four(Path(storage).parent)
+    def train(trial):
+        wait_for_four(Path(storage).parent)
+        for step in range(trial.start + 1, 100):
+            time.sleep(0.002)
+            (trial.directory / "step").write_text(str(step))
+            yield trial.config["x"] + 1 / step
+
     ss.tune(
         train, {"x": (0.0, 1.0)}, budget=ss.Budget(steps=300), max_resource=9, method="asha",
         storage=storage, name="shared", progress=False,
