@@ -7,15 +7,14 @@ that plan with the budget are run once for each; the others once, and looked at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
-from common import Options, Row, row
+from common import Options, Row
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sub_sampling_parts.curves import best_seen, played, recorded
+from sub_sampling_parts.curves import best_seen, played, recorded, task_row
 
 from shoestring.method import Method
 from shoestring.methods import named
@@ -106,8 +105,8 @@ def _overall(what: str, found: NDArray[np.float64]) -> list[Row]:
         ranks = np.apply_along_axis(rankdata, 2, found[..., t])
         for m, name in enumerate(NAMES):
             bar = REGRET_BARS[t] if name == "Forecast" and not what else None
-            rows.append(_row(f"{what}{name}, {total} trainings: regret", found[:, :, m, t], bar))
-            rows.append(_row(f"{what}{name}, {total} trainings: rank", ranks[:, :, m]))
+            rows.append(task_row(f"{what}{name}, {total} trainings: regret", found[:, :, m, t], bar))
+            rows.append(task_row(f"{what}{name}, {total} trainings: rank", ranks[:, :, m]))
     return rows
 
 
@@ -131,13 +130,8 @@ def _against_asha(found: NDArray[np.float64]) -> list[Row]:
 def _by_family(found: NDArray[np.float64], paths: Sequence[Path]) -> list[Row]:
     families = np.array([path.parent.name for path in paths])
     return [
-        _row(f"{family}: {name}, {total} trainings: regret", found[families == family][:, :, m, t])
+        task_row(f"{family}: {name}, {total} trainings: regret", found[families == family][:, :, m, t])
         for family in dict.fromkeys(families)
         for t, total in enumerate(TRAININGS)
         for m, name in enumerate(NAMES)
     ]
-
-
-def _row(name: str, values: NDArray[np.float64], at_most: float | None = None) -> Row:
-    """``values`` has one row a task and one column a seed."""
-    return replace(row(name, values.mean(axis=1).tolist(), at_most=at_most), n=values.size)

@@ -128,15 +128,15 @@ def _overall(found: NDArray[np.float64]) -> list[Row]:
     for t, total in enumerate(TOTALS):
         ranks = np.apply_along_axis(rankdata, 2, found[..., t])
         for m, name in enumerate(METHODS):
-            rows.append(_row(f"{name}, {total} trainings: regret", found[:, :, m, t]))
-            rows.append(_row(f"{name}, {total} trainings: rank", ranks[:, :, m]))
+            rows.append(task_row(f"{name}, {total} trainings: regret", found[:, :, m, t]))
+            rows.append(task_row(f"{name}, {total} trainings: rank", ranks[:, :, m]))
     return rows
 
 
 def _against_bohb(found: NDArray[np.float64]) -> list[Row]:
     reference = found[:, :, list(METHODS).index(BOHB_ROW)]
     return [
-        _row(f"{name} − BOHB, {total} trainings: regret", found[:, :, m, t] - reference[..., t])
+        task_row(f"{name} − BOHB, {total} trainings: regret", found[:, :, m, t] - reference[..., t])
         for t, total in enumerate(TOTALS)
         for m, name in enumerate(METHODS)
         if "BOSS" in name and name != BOHB_ROW
@@ -146,16 +146,16 @@ def _against_bohb(found: NDArray[np.float64]) -> list[Row]:
 def _by_family(found: NDArray[np.float64], paths: Sequence[Path]) -> list[Row]:
     families = np.array([path.parent.name for path in paths])
     return [
-        _row(f"{family}: {name}, {total} trainings: regret", found[families == family][:, :, m, t])
+        task_row(f"{family}: {name}, {total} trainings: regret", found[families == family][:, :, m, t])
         for family in dict.fromkeys(families)
         for t, total in enumerate(TOTALS)
         for m, name in enumerate(METHODS)
     ]
 
 
-def _row(name: str, values: NDArray[np.float64]) -> Row:
+def task_row(name: str, values: NDArray[np.float64], at_most: float | None = None) -> Row:
     """``values`` has one row a task and one column a seed."""
-    return replace(row(name, values.mean(axis=1).tolist()), n=values.size)
+    return replace(row(name, values.mean(axis=1).tolist(), at_most=at_most), n=values.size)
 
 
 warnings.filterwarnings("ignore", message=".*replicate='resume'.*")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Decision
 from shoestring.methods.beliefs import Now, OnBelief
@@ -37,28 +36,21 @@ class BayesianOptimization(OnBelief):
 
     startup: int = 5
     name: ClassVar[str] = "bayesian optimization"
+    counts: ClassVar[tuple[str, ...]] = (*OnBelief.counts, "startup")
     reference: ClassVar[str] = (
         "Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012"
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.startup, int) or self.startup < 1:
-            raise MethodError(f"startup is {self.startup!r}; it is a whole number from 1")
-
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
         import numpy as np
 
-        nothing = now.nothing_to_do(history)
-        if nothing:
-            return nothing
         last = len(now.steps)
         begun = [column for column in now.arm_at if now.open[column]]
         if begun:
             return now.trained(begun[0], "it was cut short before its end", last)
-        arms = np.flatnonzero(now.open)
         if len(history.arms) < self.startup:
-            return now.trained(int(rng.choice(arms)), "one of the first arms, at random", last)
+            return now.at_random(rng, "one of the first arms, at random", last)
+        arms = np.flatnonzero(now.open)
         mean = now.means[arms, -1]
         deviation = np.sqrt(now.belief.variances(arms, np.full(len(arms), last)))
         # Nothing was read yet where all that was begun is still running: then any is better than none.

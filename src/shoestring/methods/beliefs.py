@@ -12,6 +12,7 @@ up to date and one made from scratch go through the same arithmetic.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -60,7 +61,7 @@ SHIPPED: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class OnBelief:
+class OnBelief(ABC):
     """What the methods on a freeze-thaw belief have in common.
 
     ``pool`` arms are drawn at random, more when half of them are begun; on a table they are rows. ``unit`` is
@@ -77,9 +78,11 @@ class OnBelief:
     scale: str = "ranks"
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     name: ClassVar[str] = "a method on a belief"
+    # The options that are whole numbers from 1, or not given.
+    counts: ClassVar[tuple[str, ...]] = ("pool", "unit")
 
     def __post_init__(self) -> None:
-        for option in ("pool", "unit"):
+        for option in self.counts:
             value = getattr(self, option)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise MethodError(f"{option} is {value!r}; it is a whole number from 1")
@@ -102,11 +105,12 @@ class OnBelief:
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         top = top_resource(history, self.name, 1)
         view = history.cached((self.name, "view", repr(self)), lambda: View(self, top)).update(history)
-        return self.choose(view.now(history), history, rng)
+        now = view.now(history)
+        return now.nothing_to_do(history) or self.choose(now, history, rng)
 
+    @abstractmethod
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        """The decision, given what the belief says now."""
-        raise NotImplementedError
+        """The decision, given what the belief says now; at least one arm can be trained."""
 
 
 @lru_cache
@@ -333,6 +337,10 @@ class Now:
         if not self.arm_at:  # the first grant must fit into the budget whole
             until = max(1, int(min(until, self.left)))
         return Start(until, reason, self.view.pool.config(column))
+
+    def at_random(self, rng: np.random.Generator, why: str = "the first arm, at random", places: int = 1) -> Decision:
+        """Train any arm that can be trained."""
+        return self.trained(int(rng.choice(self.open.nonzero()[0])), why, places)
 
     def who(self, column: int) -> str:
         arm = self.arm_at.get(column)

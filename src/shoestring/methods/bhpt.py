@@ -69,11 +69,8 @@ class BHPT(OnBelief):
             raise MethodError(f"epsilon is {self.epsilon!r}; it is a probability, and goes with rule='q'")
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        nothing = now.nothing_to_do(history)
-        if nothing:
-            return nothing
         if not history.arms:
-            return now.trained(int(rng.choice(now.open.nonzero()[0])), "the first arm, at random")
+            return now.at_random(rng)
         if self.rule == "kgm" or (self.rule is None and self.epsilon is None):
             return self._looking_ahead(now)
         return self._trying(now, rng)

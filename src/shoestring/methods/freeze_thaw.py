@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Decision
 from shoestring.methods.beliefs import Now, OnBelief
@@ -50,25 +49,16 @@ class FreezeThaw(OnBelief):
     old: int = 10
     new: int = 3
     name: ClassVar[str] = "freeze-thaw"
+    counts: ClassVar[tuple[str, ...]] = (*OnBelief.counts, "old", "new")
     reference: ClassVar[str] = "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for option in ("old", "new"):
-            value = getattr(self, option)
-            if not isinstance(value, int) or value < 1:
-                raise MethodError(f"{option} is {value!r}; it is a whole number from 1")
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
         import numpy as np
 
         from shoestring.models.fantasies import part_of
 
-        nothing = now.nothing_to_do(history)
-        if nothing:
-            return nothing
         if not history.arms:
-            return now.trained(int(rng.choice(now.open.nonzero()[0])), "the first arm, at random")
+            return now.at_random(rng)
         belief = now.belief.beliefs[0]
         mean, deviation = belief.asymptotes(now.values), np.sqrt(np.diag(belief.C))
         best = min(now.in_hand, float(mean.max()))

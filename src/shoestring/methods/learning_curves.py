@@ -169,9 +169,7 @@ def expected_improvement(mean: Array, deviation: Array, best: float | Array) -> 
     [0.3989]
     """
     import numpy as np
-    from scipy.special import ndtr
 
-    deviation = np.maximum(deviation, 1e-12)
-    z = (best - mean) / deviation
-    density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
-    return np.asarray(deviation * (z * ndtr(z) + density))
+    from shoestring.models import acquisition
+
+    return acquisition.expected_improvement(mean, np.maximum(deviation, 1e-12), best)[0]

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.method import Decision
 from shoestring.methods.beliefs import Now, OnBelief
@@ -48,28 +47,19 @@ class Rollout(OnBelief):
     ahead: int = 3
     candidates: int = 10
     name: ClassVar[str] = "rollout"
+    counts: ClassVar[tuple[str, ...]] = (*OnBelief.counts, "ahead", "candidates")
     reference: ClassVar[str] = (
         "Lam, Willcox and Wolpert, Bayesian optimization with a finite budget: an approximate dynamic programming "
         "approach, NeurIPS 2016"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for option in ("ahead", "candidates"):
-            value = getattr(self, option)
-            if not isinstance(value, int) or value < 1:
-                raise MethodError(f"{option} is {value!r}; it is a whole number from 1")
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
         import numpy as np
 
         from shoestring.models.fantasies import part_of
 
-        nothing = now.nothing_to_do(history)
-        if nothing:
-            return nothing
         if not history.arms:
-            return now.trained(int(rng.choice(now.open.nonzero()[0])), "the first arm, at random")
+            return now.at_random(rng)
         arms = np.flatnonzero(now.open)
         places = now.belief.counts[arms] + 1
         mean = now.means[arms, places - 1]

@@ -52,7 +52,7 @@ def log_expected_improvement(mean: Array, sd: Array, best: float) -> Scored:
     return log_h + np.log(sd), by_mean, by_sd
 
 
-def expected_improvement(mean: Array, sd: Array, best: float) -> Scored:
+def expected_improvement(mean: Array, sd: Array, best: float | Array) -> Scored:
     z = (best - mean) / sd
     density = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI)
     return sd * density + (best - mean) * ndtr(z), -ndtr(z), density
