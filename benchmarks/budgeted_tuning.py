@@ -13,6 +13,7 @@ from common import main
 TABLES = {
     "exact": synthetic.exactness,
     "cost": synthetic.cost,
+    "forecast-cost": synthetic.forecast_cost,
     "trap": synthetic.trap,
     "curves": curves.table,
 }

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import Forecast, named
-from shoestring.methods.learning_curves import Pool, loss_of_score, normal_scores, remaining_steps
+from shoestring.methods.learning_curves import Pool, loss_of_score, remaining_steps
 from shoestring.models.curve_process import CurvePrior, CurveProcess
+from shoestring.models.scores import normal_scores
+from shoestring.models.threads import one_thread
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.testing import played
 from shoestring.testing.laws import check_cached_equals_fresh
@@ -132,6 +135,16 @@ def test_several_promises_outside_are_known_to_each_other():
     cross = covariance(everywhere, arms, steps, X, np.arange(len(X)), last)
     variance = process.prior_variance - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))
     np.testing.assert_allclose(process.forecast(np.zeros(n), 1.0)[1] ** 2, variance, atol=1e-9)
+
+
+def test_linear_algebra_of_a_decision_has_one_thread_and_gives_the_others_back():
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = threads()
+    with one_thread():
+        assert set(threads()) == {1}
+    assert threads() == before != []
 
 
 def test_scores_know_order_alone():

@@ -261,6 +261,24 @@ def _decision_costs(arms: int, scale: str, rule: str, readings: int) -> list[flo
     return timed.milliseconds[1:]
 
 
+def forecast_cost(options: Options) -> list[Row]:
+    """CPU milliseconds of a decision of Forecast, with 2,000 candidates; medians of 100 decisions."""
+    rng = np.random.default_rng(0)
+    arms = 2000
+    curves = START - np.log(np.arange(1, UNITS + 1)) + rng.normal(size=(arms, 1)) + rng.normal(size=(arms, UNITS))
+    table = CurveTable(rng.random((arms, 2)), curves, space={"a": (0.0, 1.0), "b": (0.0, 1.0)})
+    timed = Timed(named("forecast"))
+    study = ss.Study(
+        table.space, budget=ss.Budget(steps=(10 if options.quick else 60) * UNITS), method=timed, max_resource=UNITS
+    )
+    study.run(table, executor=Simulated(1))
+    places = [place for place in (100, 250, 600, 1200) if place + 50 <= len(timed.milliseconds)]
+    return [
+        Row(f"forecast, after {place} decisions: ms", float(np.median(timed.milliseconds[place - 50 : place + 50])))
+        for place in places
+    ]
+
+
 def exactness(options: Options) -> list[Row]:
     """The belief against the joint Gaussian, and 8,000 readings one by one against all at once; largest differences."""
     rng = np.random.default_rng(0)

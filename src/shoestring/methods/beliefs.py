@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoestring.errors import MethodError
@@ -25,11 +25,11 @@ from shoestring.method import Continue, Decision, Done, Start, Wait
 from shoestring.methods.learning_curves import (
     Pool,
     loss_of_score,
-    normal_scores,
     remaining_steps,
     steps_are_free,
     trial_of,
 )
+from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.observations import with_room
 from shoestring.schedulers.rungs import top_resource
@@ -293,8 +293,6 @@ class Now:
     """
 
     def __init__(self, view: View, history: History) -> None:
-        from shoestring.models.action_values import outlook
-
         self.view, self.steps = view, view.steps
         self.left = remaining_steps(history)
         self.to_the_end = steps_are_free(history)
@@ -306,7 +304,13 @@ class Now:
         self.means = self.belief.means(self.values)
         if history.running:
             self._promise(history)
-        self.outlook: Outlook = outlook(self.belief, self.means, self.steps, self.left, self.open)
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """What each arm can reach with what is left."""
+        from shoestring.models.action_values import outlook
+
+        return outlook(self.belief, self.means, self.steps, self.left, self.open)
 
     def _promise(self, history: History) -> None:
         self.belief, self.values = self.belief.copy(), self.values.copy()

@@ -37,11 +37,11 @@ from shoestring.methods.learning_curves import (
     expected_improvement,
     loss_of_score,
     neighbours,
-    normal_scores,
     remaining_steps,
     steps_are_free,
     trial_of,
 )
+from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
 from shoestring.schedulers.rungs import top_resource

@@ -136,22 +136,6 @@ def neighbours(history: History, centres: Array, number: int, rng: np.random.Gen
     return found
 
 
-def normal_scores(losses: Array) -> Array:
-    """Losses as quantiles of a standard normal, equal ones alike; u.
-
-    >>> import numpy as np
-    >>> from shoestring.methods.learning_curves import normal_scores
-    >>> normal_scores(np.array([1e9, 0.1, 0.1])).round(3).tolist()
-    [0.967, -0.431, -0.431]
-    """
-    import numpy as np
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    ranks = rankdata(losses)
-    return np.asarray(ndtri((ranks - 0.5) / len(losses)))
-
-
 def loss_of_score(score: float, losses: Array, scores: Array) -> float:
     """The loss that stands where a score does among those seen; beyond them, the nearest."""
     import numpy as np

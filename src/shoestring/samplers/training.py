@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shoestring.history import History
+from shoestring.models.scores import normal_scores
 from shoestring.observations import observed
 
 if TYPE_CHECKING:
@@ -115,10 +116,7 @@ def scaled(losses: Array, transform: str) -> Array:
 
     values = losses
     if transform == "rank":
-        from scipy.special import ndtri
-        from scipy.stats import rankdata
-
-        values = ndtri((rankdata(losses) - 0.5) / len(losses))
+        values = normal_scores(losses)
     elif transform == "tame":
         centre = np.median(losses)
         spread = centre - losses.min()
