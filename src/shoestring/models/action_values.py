@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ Codes = NDArray[np.int64]
 # How many readings ahead the look ahead considers.
 AHEAD = (1, 2, 3, 5, 8, 13, 21, 34)
 # How many arms are looked at before it is asked whether another could be worth more.
-_AT_ONCE = 128
+_AT_ONCE = 256
 
 
 def expected_minimum(mean: Array, deviation: Array, other: Array | float) -> Array:
@@ -62,7 +63,7 @@ class Outlook:
     """What every arm promises with the budget that is left.
 
     ``loss`` is μ_r^k, infinite for an arm that cannot be trained on; ``place`` is τ_k as a place on the
-    grid; ``best`` holds the lowest expected reading up to each time (K, T); ``reached`` is n_k.
+    grid; ``best`` holds the lowest expected reading up to each time (T, K); ``reached`` is n_k.
     """
 
     belief: Mixture
@@ -79,10 +80,10 @@ class Outlook:
         variance = self.belief.variances(arms, np.maximum(self.place, 1))
         return np.sqrt(np.where(np.isfinite(self.loss), variance, 0.0))
 
-    def losses_with(self, left: float) -> Array:
-        """μ^k of every arm if only so many steps were left."""
-        place = _within(self.steps, left)[self.reached]
-        found: Array = self.best[np.arange(len(self.best)), np.maximum(place, 1) - 1]
+    def losses_with(self, left: Array | float) -> Array:
+        """μ^k of every arm if only so many steps were left: (K,), or a row for each of several ``left``."""
+        place = _within(self.steps, left)[..., self.reached]
+        found: Array = self.best[np.maximum(place, 1) - 1, np.arange(len(self.loss))]
         return np.where((place > self.reached) & np.isfinite(self.loss), found, np.inf)
 
 
@@ -97,26 +98,28 @@ def outlook(belief: Mixture, means: Array, steps: Codes, left: float, open_arms:
     open_arms = open_arms & (reached < len(steps))
     if not (open_arms & (last > reached)).any():
         last = np.minimum(reached + 1, len(steps))
-    times = np.arange(1, len(steps) + 1)
-    ahead = np.where(times > reached[:, None], means, np.inf)
-    best = np.minimum.accumulate(ahead, axis=1)
-    within = np.where(times <= last[:, None], ahead, np.inf)
-    place = within.argmin(axis=1)
-    loss = np.where(open_arms, within[np.arange(len(within)), place], np.inf)
-    return Outlook(belief, steps, reached, left, loss, place + 1, best)
+    best = np.ascontiguousarray(means.T)
+    best[np.arange(1, len(steps) + 1)[:, None] <= reached] = np.inf
+    for time in range(1, len(steps)):  # row by row is faster than accumulate
+        np.minimum(best[time], best[time - 1], out=best[time])
+    loss = best[np.maximum(last, 1) - 1, np.arange(len(last))]
+    place = (best > loss).sum(axis=0) + 1
+    return Outlook(belief, steps, reached, left, np.where(open_arms, loss, np.inf), place, best)
 
 
-def _within(steps: Codes, left: float) -> Codes:
-    """For an arm at each place, 0 to T: the last place that so many steps reach."""
+def _within(steps: Codes, left: Array | float) -> Codes:
+    """For an arm at each place, 0 to T: the last place that so many steps reach. A row for each of several ``left``."""
     begun = np.concatenate([[0], steps])
-    return np.asarray(np.searchsorted(steps, begun + left, side="right"), dtype=np.int64)
+    return np.asarray(np.searchsorted(steps, np.add.outer(left, begun), side="right"), dtype=np.int64)
 
 
 def other_best(losses: Array) -> Array:
-    """For every arm the lowest of the others' losses."""
-    first = int(losses.argmin())
-    found = np.full(len(losses), losses[first])
-    found[first] = min(losses[:first].min(initial=np.inf), losses[first + 1 :].min(initial=np.inf))
+    """For every arm the lowest of the others' losses; arms are the last axis."""
+    first = losses.argmin(axis=-1, keepdims=True)
+    others = losses.copy()
+    np.put_along_axis(others, first, np.inf, axis=-1)
+    found = np.repeat(np.take_along_axis(losses, first, axis=-1), losses.shape[-1], axis=-1)
+    np.put_along_axis(found, first, others.min(axis=-1, keepdims=True), axis=-1)
     return found
 
 
@@ -145,27 +148,42 @@ def value_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
     bound = value_of_trying(view, in_hand)
     order = np.argsort(bound, kind="stable")[: np.isfinite(bound).sum()]
     value = np.full(len(bound), np.inf)
+    prices, rest = _left_to_others(view, in_hand)
     for first in range(0, len(order), _AT_ONCE):
         arms = order[first : first + _AT_ONCE]
         if bound[arms[0]] > value.min():
             break
-        value[arms] = _looking(view, arms, in_hand)
+        value[arms] = _looking(view, arms, prices[view.reached[arms]], rest)
     return value
 
 
-def _looking(view: Outlook, arms: Codes, in_hand: float) -> Array:
+def _left_to_others(view: Outlook, in_hand: float) -> tuple[Codes, Array]:
+    """What looking ahead costs, and what the others promise after it.
+
+    Which of some prices an arm at each place pays for each number of readings ahead, (T+1, numbers), −1 where it
+    cannot; and for each price and arm the best of the others with what is left then, or ζ (prices, K).
+    """
+    prices, which = _prices(tuple(view.steps.tolist()))
+    which = np.where((which >= 0) & (prices[which] < view.left), which, -1)
+    return which, np.minimum(other_best(view.losses_with(view.left - prices.astype(float))), in_hand)
+
+
+@lru_cache(maxsize=16)
+def _prices(steps: tuple[int, ...]) -> tuple[Codes, Codes]:
+    """What some readings ahead can cost, and which of these an arm at each place pays for each number; −1 beyond T."""
+    begun = np.array([0, *steps])
+    after = np.arange(len(begun))[:, None] + np.array(AHEAD)
+    possible = after < len(begun)
+    prices, paid = np.unique((begun[np.minimum(after, len(begun) - 1)] - begun[:, None])[possible], return_inverse=True)
+    which = np.full(after.shape, -1)
+    which[possible] = paid
+    return prices, which
+
+
+def _looking(view: Outlook, arms: Codes, prices: Codes, rest: Array) -> Array:
     """The value of looking at some arms: the least over the numbers of readings ahead, one column each."""
-    begun = np.concatenate([[0], view.steps])
-    ahead = np.array(AHEAD)
-    reached, place = view.reached[arms, None], view.place[arms, None]
-    prices = begun[np.minimum(reached + ahead, len(view.steps))] - begun[reached]
-    can = (prices < view.left) & (reached + ahead <= len(view.steps))
-    if not can.any():
-        return np.full(len(arms), np.inf)
-    distinct, which = np.unique(prices[can], return_inverse=True)
-    others = np.array([other_best(view.losses_with(view.left - price)) for price in distinct.tolist()])
-    rest = np.full(prices.shape, np.inf)
-    rest[can] = others[which, np.broadcast_to(arms[:, None], can.shape)[can]]
-    told = view.belief.variances(arms[:, None], place) - view.belief.variances(arms[:, None], place, ahead)
-    found = expected_minimum(view.loss[arms, None], np.sqrt(np.maximum(told, 0.0)), np.minimum(rest, in_hand))
-    return np.asarray(np.where(can, found, np.inf).min(axis=1))
+    arms = arms[:, None]
+    place = view.place[arms]
+    told = view.belief.variances(arms, place) - view.belief.variances(arms, place, np.array(AHEAD))
+    found = expected_minimum(view.loss[arms], np.sqrt(np.maximum(told, 0.0)), rest[prices, arms])
+    return np.asarray(np.where(prices >= 0, found, np.inf).min(axis=1))

@@ -118,9 +118,14 @@ class Clock:
 
     def whitened(self, values: Array, counts: Codes) -> Array:
         """z of every arm, 0 after its last reading. ``values`` is (K, Q), whatever it holds after the last."""
-        held = np.arange(len(self.u)) < counts[:, None]
-        z: Array = solve_triangular(self.L, np.where(held, values, 0.0).T, lower=True, check_finite=False).T
-        return np.where(held, z, 0.0)
+        z = np.zeros(values.shape)
+        z[:, : self.first] = values[:, : self.first] / np.diag(self.L)[: self.first]
+        read = np.flatnonzero(counts > self.first)  # most arms of a pool have nothing but the start
+        if len(read):
+            held = np.arange(len(self.u)) < counts[read, None]
+            found = solve_triangular(self.L, np.where(held, values[read], 0.0).T, lower=True, check_finite=False).T
+            z[read] = np.where(held, found, 0.0)
+        return z
 
 
 def _sums_before(terms: Array) -> Array:

@@ -21,7 +21,11 @@ def normal_scores(losses: Array) -> Array:
     """
     import numpy as np
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
-    ranks = rankdata(losses)
-    return np.asarray(ndtri((ranks - 0.5) / len(losses)))
+    order = np.argsort(losses, kind="stable")
+    rises = np.flatnonzero(np.diff(losses[order])) + 1  # equal losses have the mean of their ranks
+    edges = np.concatenate([[0], rises, [len(losses)]])
+    middles = 0.5 * (edges[:-1] + edges[1:]) / len(losses)
+    scores = np.empty(len(losses))
+    scores[order] = np.repeat(ndtri(middles), np.diff(edges))
+    return scores
