@@ -15,11 +15,12 @@ from shoestring.methods.freeze_thaw import entropies
 from shoestring.methods.learning_curves import expected_improvement
 from shoestring.methods.rollout import reward
 from shoestring.models.action_values import (
+    AHEAD,
     exhausted,
     expected_minimum,
+    gain_of_looking,
     other_best,
     outlook,
-    value_of_looking,
     value_of_trying,
 )
 from shoestring.models.fantasies import Part, part_of
@@ -70,16 +71,28 @@ class TestActionValues:
         assert values[3] == math.inf
         assert (value_of_trying(view, in_hand=-3.0)[:3] <= -3.0).all()
 
-    def test_a_look_is_worth_the_less_the_less_it_tells(self):
-        """With the look ahead as wide as all that is to come, an arm is known for certain: then it is Q."""
-        view, _ = viewed(left=100)
-        looking, trying = value_of_looking(view), value_of_trying(view)
-        assert (looking[:3] >= trying[:3] - 1e-9).all()
-        assert looking[2] == pytest.approx(trying[2]), "three readings ahead is the end of this arm"
+    @pytest.mark.parametrize("left", [3, 100])
+    def test_a_look_is_worth_what_it_tells_for_the_steps_it_takes(self, left):
+        """Against the definition, arm by arm and look by look."""
+        view, _ = viewed(left)
+        now, gains = min(view.loss.min(), 2.0), gain_of_looking(view, in_hand=2.0)
+        for arm in range(3):
+            found = [-math.inf]
+            for ahead in AHEAD:
+                if ahead < left and view.reached[arm] + ahead <= len(view.steps):
+                    others = view.losses_with(left - ahead)
+                    rest = min([2.0, *(others[k] for k in range(4) if k != arm)])
+                    place = view.place[[arm]]
+                    told = view.belief.variances(np.array([arm]), place)
+                    told = told - view.belief.variances(np.array([arm]), place, ahead)
+                    found.append((now - expected_minimum(view.loss[[arm]], np.sqrt(told), rest)[0]) / ahead)
+            assert gains[arm] in (pytest.approx(max(found)), -math.inf)
+            assert max(found) <= gains.max() + 1e-12, "no arm that is worth more is left out"
+        assert gains[3] == -math.inf
 
     def test_a_look_that_takes_all_that_is_left_is_not_considered(self):
         view, _ = viewed(left=1)
-        assert (value_of_looking(view) == math.inf).all()
+        assert (gain_of_looking(view) == -math.inf).all()
 
     def test_exhaustion(self):
         assert exhausted(viewed(left=1)[0])

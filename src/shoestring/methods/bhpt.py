@@ -16,7 +16,7 @@ Rules:
   needs all that is left, ĉ (the rule of budget exhaustion, Algorithm 1, line 6).
 * ``"q-alone"``: the same without the rule of exhaustion, for comparison (Figure 5a).
 * ``"q"`` with ``epsilon``: the others by Q with that probability, ĉ otherwise (Eq. 11).
-* ``"kgm"``: beyond the paper. The arm for which looking some readings ahead is worth most, counting what
+* ``"kgm"``: beyond the paper. The arm for which looking some readings ahead is worth most per step, counting what
   these leave of the budget. It needs neither ε nor the rule of exhaustion.
 
 Differs from the paper in that Q also compares with the best loss already in hand, and in that arms at
@@ -90,13 +90,13 @@ class BHPT(OnBelief):
         return now.trained(*_explained(now, int(value.argmin()), top))
 
     def _looking_ahead(self, now: Now) -> Decision:
-        from shoestring.models.action_values import value_of_looking
+        from shoestring.models.action_values import gain_of_looking
 
         view = now.outlook
         top = int(view.loss.argmin())
-        value = value_of_looking(view, now.in_hand)
-        chosen = int(value.argmin())
-        if not value[chosen] < view.loss[top]:
+        gain = gain_of_looking(view, now.in_hand)
+        chosen = int(gain.argmax())
+        if not gain[chosen] > 0:
             return now.trained(top, f"{_lead(now, top)}, and looking elsewhere is not worth its price")
         return now.trained(*_explained(now, chosen, top))
 

@@ -139,33 +139,37 @@ def exhausted(view: Outlook) -> bool:
     return bool(begun[view.place[top]] - begun[view.reached[top]] >= view.left)
 
 
-def value_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
-    """For arms that may have it lowest, the least expected final loss over numbers of readings ahead; else infinite.
+def gain_of_looking(view: Outlook, in_hand: float = math.inf) -> Array:
+    """By how much the expected final loss falls for each step of a look ahead; the most over numbers of readings.
 
-    Knowing for certain, at no price, is worth at least as much. So arms are looked at in the order of Q, until
-    the next one's is above what was found.
+    Minus infinity for arms that cannot have the most. Knowing for certain after the shortest look is worth at least
+    as much, so arms are looked at in the order of Q, until the next one's bound is below what was found.
     """
-    bound = value_of_trying(view, in_hand)
-    order = np.argsort(bound, kind="stable")[: np.isfinite(bound).sum()]
-    value = np.full(len(bound), np.inf)
-    prices, rest = _left_to_others(view, in_hand)
+    trying = value_of_trying(view, in_hand)
+    order = np.argsort(trying, kind="stable")[: np.isfinite(trying).sum()]
+    gain = np.full(len(trying), -np.inf)
+    prices, which, rest = _left_to_others(view, in_hand)
+    now = min(float(view.loss.min()), in_hand)
     for first in range(0, len(order), _AT_ONCE):
         arms = order[first : first + _AT_ONCE]
-        if bound[arms[0]] > value.min():
+        if (now - trying[arms[0]]) / prices[0] < gain.max():
             break
-        value[arms] = _looking(view, arms, prices[view.reached[arms]], rest)
-    return value
+        paid = which[view.reached[arms]]
+        lower = now - _looking(view, arms, rest[paid, arms[:, None]])
+        gain[arms] = np.where(paid >= 0, lower / prices[paid], -np.inf).max(axis=1)
+    return gain
 
 
-def _left_to_others(view: Outlook, in_hand: float) -> tuple[Codes, Array]:
+def _left_to_others(view: Outlook, in_hand: float) -> tuple[Codes, Codes, Array]:
     """What looking ahead costs, and what the others promise after it.
 
-    Which of some prices an arm at each place pays for each number of readings ahead, (T+1, numbers), −1 where it
-    cannot; and for each price and arm the best of the others with what is left then, or ζ (prices, K).
+    Prices from low to high; which of them an arm at each place pays for each number of readings ahead, −1 where
+    it cannot (T+1, numbers); and for each price and arm the best of the others with what is left, or ζ (prices, K).
     """
     prices, which = _prices(tuple(view.steps.tolist()))
     which = np.where((which >= 0) & (prices[which] < view.left), which, -1)
-    return which, np.minimum(other_best(view.losses_with(view.left - prices.astype(float))), in_hand)
+    others = other_best(view.losses_with(view.left - prices.astype(float)))
+    return prices, which, np.minimum(others, in_hand)
 
 
 @lru_cache(maxsize=16)
@@ -180,10 +184,9 @@ def _prices(steps: tuple[int, ...]) -> tuple[Codes, Codes]:
     return prices, which
 
 
-def _looking(view: Outlook, arms: Codes, prices: Codes, rest: Array) -> Array:
-    """The value of looking at some arms: the least over the numbers of readings ahead, one column each."""
+def _looking(view: Outlook, arms: Codes, rest: Array) -> Array:
+    """The expected final loss after looking at some arms, for each number of readings ahead: the shape of ``rest``."""
     arms = arms[:, None]
     place = view.place[arms]
     told = view.belief.variances(arms, place) - view.belief.variances(arms, place, np.array(AHEAD))
-    found = expected_minimum(view.loss[arms], np.sqrt(np.maximum(told, 0.0)), rest[prices, arms])
-    return np.asarray(np.where(prices >= 0, found, np.inf).min(axis=1))
+    return expected_minimum(view.loss[arms], np.sqrt(np.maximum(told, 0.0)), rest)
