@@ -1,12 +1,16 @@
 """Recorded learning curves: what 2, 5, 10, 20 and 50 full trainings buy.
 
 Rows of the table are the pool, one worker, a step is the unit, and continuing costs only the added steps. Methods
-that plan with the budget are run once for each; the others once, and looked at as they pass each budget.
+that plan with the budget are run once for each; the others once, and looked at as they pass each budget. With
+SHOESTRING_RUNS=FILE every run is kept in that file as it ends, and a second call goes on from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from multiprocessing import Pool
 from pathlib import Path
 
@@ -42,7 +46,10 @@ PLANNING: dict[str, Method] = {
     "Forecast": named("forecast"),
 }
 NAMES = [*UNAWARE, *PLANNING]
-REFERENCE = "ASHA"
+
+# Those on the freeze-thaw belief: 50 trainings with few seeds.
+COSTLY = ("FreezeThaw", "BHPT, Q", "BHPT, ε", "BHPT, KGm")
+COSTLY_SEEDS = 3
 
 # What the best of ours must reach, by budget: mean regret, and the ratio of its mean to ASHA's.
 REGRET_BARS = (0.37, 0.18, 0.11, 0.045, 0.02)
@@ -58,28 +65,64 @@ def loaded(path: Path) -> CurveTable:
     return CurveTable.load(path, skip=int(path.parent.name in UNTRAINED_FIRST))
 
 
-def regrets(path: Path, seed: int, method: Method, plans: bool) -> list[float]:
-    """Normalised regret of one method at every budget, on one task with one seed."""
-    table = loaded(path)
-    found = []
-    for runs in [(n,) for n in TRAININGS] if plans else [TRAININGS]:
-        limits = [n * table.max_resource for n in runs]
-        seen = best_seen(played(table, method, runs[-1], seed), limits, table.mode)
-        found += [table.normalised_regret(value) for value in seen]
+@dataclass(frozen=True)
+class Job:
+    """A study of one method: its regret once it has spent each of some numbers of full trainings."""
+
+    task: str
+    seed: int
+    method: str
+    trainings: tuple[int, ...]
+
+    def regrets(self, path: Path) -> list[float]:
+        table = loaded(path)
+        limits = [n * table.max_resource for n in self.trainings]
+        method = PLANNING.get(self.method) or UNAWARE[self.method]
+        events = played(table, method, self.trainings[-1], self.seed)
+        return [table.normalised_regret(value) for value in best_seen(events, limits, table.mode)]
+
+
+def jobs(paths: Sequence[Path], seeds: int) -> dict[Job, Path]:
+    """Seed by seed, so that what is stopped early holds whole seeds."""
+    found = {}
+    for seed in range(seeds):
+        for name in NAMES:
+            last = len(TRAININGS) - (name in COSTLY and seed >= COSTLY_SEEDS)
+            budgets = TRAININGS[:last]
+            for path in paths:
+                for trainings in [(n,) for n in budgets] if name in PLANNING else [budgets]:
+                    found[Job(task_name(path), seed, name, trainings)] = path
     return found
 
 
-def _job(job: tuple[Path, int, str]) -> list[float]:
-    path, seed, name = job
-    return regrets(path, seed, PLANNING.get(name) or UNAWARE[name], name in PLANNING)
+def task_name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def _played(item: tuple[Job, Path]) -> tuple[Job, list[float]]:
+    job, path = item
+    return job, job.regrets(path)
 
 
 def measured(paths: Sequence[Path], seeds: int) -> NDArray[np.float64]:
-    """Shape (tasks, seeds, methods, budgets); two processes."""
-    jobs = [(path, seed, name) for path in paths for seed in range(seeds) for name in NAMES]
+    """Shape (tasks, seeds, methods, budgets), NaN where there is no run; two processes."""
+    wanted, kept = jobs(paths, seeds), os.environ.get("SHOESTRING_RUNS")
+    found: dict[Job, list[float]] = {}
+    if kept and Path(kept).exists():
+        for line in Path(kept).read_text().splitlines():
+            task, seed, name, trainings, regrets = json.loads(line)
+            found[Job(task, seed, name, tuple(trainings))] = regrets
     with Pool(2) as pool:
-        found = pool.map(_job, jobs, chunksize=1)
-    return np.array(found).reshape(len(paths), seeds, len(NAMES), len(TRAININGS))
+        for job, regrets in pool.imap_unordered(_played, [item for item in wanted.items() if item[0] not in found]):
+            found[job] = regrets
+            if kept:
+                with Path(kept).open("a") as file:
+                    file.write(json.dumps([*vars(job).values(), regrets]) + "\n")
+    result = np.full((len(paths), seeds, len(NAMES), len(TRAININGS)), np.nan)
+    for job, path in wanted.items():
+        places = [TRAININGS.index(n) for n in job.trainings]
+        result[paths.index(path), job.seed, NAMES.index(job.method), places] = found[job]
+    return result
 
 
 def table(options: Options) -> list[Row]:
@@ -88,12 +131,18 @@ def table(options: Options) -> list[Row]:
     return rows_of(measured(paths, 1 if options.quick else min(options.seeds, 10)), paths)
 
 
+def _run(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The seeds, on the second axis, that were run."""
+    return values[:, ~np.isnan(values).any(axis=(0, *range(2, values.ndim)))]
+
+
 def rows_of(found: NDArray[np.float64], paths: Sequence[Path]) -> list[Row]:
     """All rows that are shown, from regrets of the shape (tasks, seeds, methods, budgets)."""
     halves = np.arange(len(paths)) % 2
     return [
         *_overall("", found),
-        *_against_asha(found),
+        *_against("ASHA", [*PLANNING, "FreezeThaw"], found),
+        *_against("Hyperband", COSTLY, found),
         *_overall("odd tasks, which chose nothing: ", found[halves == 1]),
         *_by_family(found, paths),
     ]
@@ -102,35 +151,35 @@ def rows_of(found: NDArray[np.float64], paths: Sequence[Path]) -> list[Row]:
 def _overall(what: str, found: NDArray[np.float64]) -> list[Row]:
     rows = []
     for t, total in enumerate(TRAININGS):
-        ranks = np.apply_along_axis(rankdata, 2, found[..., t])
+        ranks = np.apply_along_axis(rankdata, 2, _run(found[..., t]))
         for m, name in enumerate(NAMES):
             bar = REGRET_BARS[t] if name == "Forecast" and not what else None
-            rows.append(task_row(f"{what}{name}, {total} trainings: regret", found[:, :, m, t], bar))
+            rows.append(task_row(f"{what}{name}, {total} trainings: regret", _run(found[:, :, m, t]), bar))
             rows.append(task_row(f"{what}{name}, {total} trainings: rank", ranks[:, :, m]))
     return rows
 
 
-def _against_asha(found: NDArray[np.float64]) -> list[Row]:
-    """Paired by task: the difference in regret, its t value, and the ratio of the means."""
-    asha, rows = found[:, :, NAMES.index(REFERENCE)].mean(axis=1), []
+def _against(reference: str, names: Iterable[str], found: NDArray[np.float64]) -> list[Row]:
+    """Paired by task and seed: the difference in regret, its t value, and the ratio of the means."""
+    rows = []
     for t, total in enumerate(TRAININGS):
-        for name in (*PLANNING, "FreezeThaw"):
-            own = found[:, :, NAMES.index(name), t].mean(axis=1)
-            gap = own - asha[:, t]
+        for name in names:
+            pair = _run(found[:, :, [NAMES.index(name), NAMES.index(reference)], t]).mean(axis=1)
+            gap = pair[:, 0] - pair[:, 1]
             error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
-            ours, bar = name == "Forecast" and total > 2, RATIO_BARS[t]
-            rows.append(Row(f"{name} − ASHA, {total} trainings: regret", float(gap.mean()), float(error), len(gap)))
-            t_value = float(gap.mean() / error)
-            rows.append(Row(f"{name} − ASHA, {total} trainings: t", t_value, n=len(gap), bar=-2.0 if ours else None))
-            ratio = float(own.mean() / asha[:, t].mean())
-            rows.append(Row(f"{name} / ASHA, {total} trainings: regret", ratio, n=len(gap), bar=bar if ours else None))
+            ours, bar = name == "Forecast" and reference == "ASHA" and total > 2, RATIO_BARS[t]
+            what = f"{reference}, {total} trainings"
+            rows.append(Row(f"{name} − {what}: regret", float(gap.mean()), float(error), len(gap)))
+            rows.append(Row(f"{name} − {what}: t", float(gap.mean() / error), n=len(gap), bar=-2.0 if ours else None))
+            ratio = float(pair[:, 0].mean() / pair[:, 1].mean())
+            rows.append(Row(f"{name} / {what}: regret", ratio, n=len(gap), bar=bar if ours else None))
     return rows
 
 
 def _by_family(found: NDArray[np.float64], paths: Sequence[Path]) -> list[Row]:
     families = np.array([path.parent.name for path in paths])
     return [
-        task_row(f"{family}: {name}, {total} trainings: regret", found[families == family][:, :, m, t])
+        task_row(f"{family}: {name}, {total} trainings: regret", _run(found[families == family][:, :, m, t]))
         for family in dict.fromkeys(families)
         for t, total in enumerate(TRAININGS)
         for m, name in enumerate(NAMES)
