@@ -41,8 +41,8 @@ UNAWARE: dict[str, Method] = {
 }
 PLANNING: dict[str, Method] = {
     "BHPT, Q": named("bhpt-q"),
-    "BHPT, ε": named("bhpt-eps"),
-    "BHPT, KGm": named("bhpt"),
+    "BHPT, ε": named("bhpt"),
+    "BHPT, KGm": named("bhpt-kgm"),
     "Forecast": named("forecast"),
 }
 NAMES = [*UNAWARE, *PLANNING]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -235,10 +236,8 @@ def cost(options: Options) -> list[Row]:
     """CPU milliseconds of a decision, the update included, one reading a decision; medians of 100 decisions."""
     early, late = (100, 300) if options.quick else (500, 8000)
     rows = []
-    for arms, scale, rule, bar in (
-        (100, "raw", "q", 1.0), (100, "raw", "kgm", 1.0), (100, "ranks", "q", 1.0),
-        (1000, "raw", "q", 5.0), (1000, "raw", "kgm", 5.0), (1000, "ranks", "q", 5.0),
-    ):  # fmt: skip
+    for arms, scale, rule in product((100, 1000), ("raw", "ranks"), ("q", "kgm")):
+        bar = 1.0 if arms == 100 else 5.0
         long = arms == 1000
         spent = _decision_costs(arms, scale, rule, (late if long else early) + 50)
         first = float(np.median(spent[early - 50 : early + 50]))

@@ -39,6 +39,7 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "forecast": forecast.Forecast,
     "bhpt": bhpt.BHPT,
     "bhpt-eps": lambda: bhpt.BHPT(epsilon=0.5),
+    "bhpt-kgm": lambda: bhpt.BHPT(rule="kgm"),
     "bhpt-q": lambda: bhpt.BHPT(rule="q"),
     "freeze-thaw": freeze_thaw.FreezeThaw,
     "rollout": rollout.Rollout,
