@@ -30,13 +30,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shoestring.errors import MethodError
 from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Start, Wait, propose_new
+from shoestring.method import Continue, Decision, Done, Start, Wait, propose_new, taken
 from shoestring.methods.learning_curves import (
     Pool,
     counted,
     expected_improvement,
     loss_of_score,
-    neighbours,
     remaining_steps,
     steps_are_free,
     trial_of,
@@ -44,8 +43,9 @@ from shoestring.methods.learning_curves import (
 from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
+from shoestring.samplers.candidates import around
 from shoestring.schedulers.rungs import top_resource
-from shoestring.spaces import Config
+from shoestring.spaces import Codec, Config
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,10 +186,11 @@ class Forecast:
         if history.codec.rows is not None or (history.codec.finite and len(view.pool) < self.pool):
             return config, mean
         good = sorted(view.arm_at, key=outlook.mean.__getitem__)[:3]
-        centres = view.points[[best, *good]]
-        near = neighbours(history, centres, _NEAR, rng)
+        codec, keys = history.codec, taken(history)
+        drawn = map(codec.decode, around(view.points[[best, *good]], rng, _NEAR, codec))
+        near = [one for one in drawn if codec.allowed(one) and Codec.key(one) not in keys]
         if near:
-            points = np.array([history.codec.encode(one) for one in near])
+            points = np.array([codec.encode(one) for one in near])
             means, deviations = view.process.forecast_points(outlook.w, outlook.scale, points)
             gains = expected_improvement(means, deviations, outlook.best)
             place = int(np.argmax(gains))

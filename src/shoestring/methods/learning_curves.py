@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from shoestring.history import Arm, History, TrialRecord
 from shoestring.keyed import generator
-from shoestring.method import taken
 from shoestring.spaces import Codec, Config
 
 if TYPE_CHECKING:
@@ -113,27 +112,6 @@ def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config
             yield config
         if len(keys) == size:
             return
-
-
-def neighbours(history: History, centres: Array, number: int, rng: np.random.Generator) -> list[Config]:
-    """New configurations near given points: most coordinates kept, the others moved a little or a lot."""
-    import numpy as np
-
-    codec, keys = history.codec, set(taken(history))
-    found: list[Config] = []
-    for _ in range(number):
-        point = centres[int(rng.integers(len(centres)))].copy()
-        point = np.where(np.isnan(point), rng.random(len(point)), point)
-        moved = rng.random(len(point)) < max(0.3, 1 / len(point))
-        moved[int(rng.integers(len(point)))] = True
-        width = math.exp(rng.uniform(math.log(0.01), math.log(0.3)))
-        near = np.clip(point + width * rng.standard_normal(len(point)), 0.0, 1.0)
-        point = np.where(moved, np.where(codec.choices > 0, rng.random(len(point)), near), point)
-        config = codec.decode(point)
-        if codec.allowed(config) and Codec.key(config) not in keys:
-            keys.add(Codec.key(config))
-            found.append(config)
-    return found
 
 
 def loss_of_score(score: float, losses: Array, scores: Array) -> float:
