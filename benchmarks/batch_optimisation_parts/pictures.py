@@ -10,7 +10,7 @@ from batch_optimisation_parts.columns import COLUMNS, found_4_1, scores, tasks_o
 
 
 def figure_4_1(options: Options) -> list[Row]:
-    """The columns of Table 4.1 as bars, the thesis's numbers as marks; benchmarks/figures/batch_optimisation_4_1.png."""
+    """The columns of Table 4.1 as bars, the thesis's numbers as marks, in benchmarks/figures/."""
     rows = [
         row(name, values, paper=COLUMNS[name][1])
         for name, values in scores(found_4_1(options), tasks_of(options)).items()

@@ -59,7 +59,8 @@ class Embedding:
         """The columns that stand for a choice, the value that each stands for, and the columns of "inactive"."""
         place = np.arange(len(self.axis)) - self._starts[self.axis]
         chosen = np.flatnonzero(place < self.choices[self.axis])
-        return chosen, place[chosen], np.flatnonzero(self.optional[self.axis] & (np.diff(self.axis, append=len(self.choices)) > 0))
+        last = np.diff(self.axis, append=len(self.choices)) > 0
+        return chosen, place[chosen], np.flatnonzero(self.optional[self.axis] & last)
 
     def __call__(self, points: Array) -> Array:
         x = points[:, self.axis]
