@@ -15,6 +15,7 @@ it is inactive its other columns stand in the middle. Trees and Gaussian process
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,33 +39,45 @@ class Embedding:
     choices: Codes
     optional: NDArray[np.bool_]
 
-    @property
+    @cached_property
     def axis(self) -> Codes:
         widths = np.maximum(self.choices, 1) + self.optional
         return np.repeat(np.arange(len(widths)), widths)
 
-    @property
+    @cached_property
+    def _starts(self) -> Codes:
+        """The first column of each axis."""
+        return np.asarray(np.searchsorted(self.axis, np.arange(len(self.choices))))
+
+    @cached_property
     def ordered(self) -> Codes:
         """The columns of the ordered axes, in the order of the axes."""
-        starts = np.searchsorted(self.axis, np.arange(len(self.choices)))
-        return np.asarray(starts[self.choices == 0])
+        return np.asarray(self._starts[self.choices == 0])
+
+    @cached_property
+    def _marks(self) -> tuple[Codes, Codes, Codes]:
+        """The columns that stand for a choice, the value that each stands for, and the columns of "inactive"."""
+        place = np.arange(len(self.axis)) - self._starts[self.axis]
+        chosen = np.flatnonzero(place < self.choices[self.axis])
+        last = np.diff(self.axis, append=len(self.choices)) > 0
+        return chosen, place[chosen], np.flatnonzero(self.optional[self.axis] & last)
 
     def __call__(self, points: Array) -> Array:
-        columns: list[Array] = []
-        for x, values, optional in zip(points.T, self.choices, self.optional, strict=True):
-            off = np.isnan(x)
-            if values:
-                cell = np.clip(np.nan_to_num(x) * values, 0, values - 1).astype(int)
-                columns += [np.where(~off & (cell == value), _HALF, 0.0) for value in range(values)]
-            else:
-                columns.append(np.where(off, 0.5, x))
-            if optional:
-                columns.append(np.where(off, _HALF, 0.0))
-        return np.column_stack(columns) if columns else np.zeros((len(points), 0))
+        x = points[:, self.axis]
+        off = np.isnan(x)
+        columns = np.where(off, 0.5, x)
+        chosen, value, inactive = self._marks
+        if len(chosen):
+            values = self.choices[self.axis[chosen]]
+            cell = np.clip(columns[:, chosen] * values, 0, values - 1).astype(int)
+            columns[:, chosen] = np.where(~off[:, chosen] & (cell == value), _HALF, 0.0)
+        if len(inactive):
+            columns[:, inactive] = np.where(off[:, inactive], _HALF, 0.0)
+        return columns
 
     def points(self, columns: Array) -> Array:
         """The way back, to points that are active everywhere: of a choice's columns the largest wins."""
-        starts = np.searchsorted(self.axis, np.arange(len(self.choices)))
+        starts = self._starts
         result = columns[:, starts].copy()
         for axis in np.flatnonzero(self.choices):
             own = columns[:, starts[axis] : starts[axis] + self.choices[axis]]

@@ -56,10 +56,12 @@ def snapped(points: Array, codec: Codec) -> Array:
 
 
 def latin(rng: np.random.Generator, m: int, d: int) -> Array:
-    """A Latin hypercube of m points. Shape (m, d)."""
+    """A Latin hypercube: one of m points in every slice of each axis. Shape (m, d)."""
     import numpy as np
 
-    slices = np.argsort(rng.random((m, d)), axis=0)
+    slices = np.empty((m, d))
+    for j in range(d):
+        slices[:, j] = rng.permutation(m)
     return (slices + rng.random((m, d))) / max(m, 1)
 
 
@@ -132,7 +134,9 @@ def _ascended(points: Array, codec: Codec, slope: ScoreWithGradient) -> Array:
     import numpy as np
     from scipy.optimize import minimize
 
-    free = (codec.choices == 0) & ~np.isnan(points)
+    # Where every value is looked at afterwards, slopes add nothing.
+    stepped = (codec.cells > 0) & (codec.cells <= _FEW)
+    free = ~stepped & (codec.choices == 0) & ~np.isnan(points)
     if not free.any():
         return points.copy()
     at = points.copy()
@@ -174,16 +178,15 @@ def neighbours(points: Array, codec: Codec) -> tuple[Array, NDArray[np.int64]]:
     """Points that differ in one axis with values: another choice, or a value or two away. And whose they are."""
     import numpy as np
 
-    near, owner = [], []
+    near, owner = [np.empty((0, points.shape[1]))], []
     for i, point in enumerate(points):
         for j, axis in enumerate(codec.axes):
             if axis.cells and not np.isnan(point[j]):
-                for other in _values_near(axis, codec.space[axis.name], float(point[j])):
-                    near.append(np.concatenate([point[:j], [other], point[j + 1 :]]))
-                    owner.append(i)
-    if not near:
-        return np.empty((0, points.shape[1])), np.empty(0, dtype=np.int64)
-    return snapped(_filled(np.array(near)), codec), np.array(owner)
+                others = _values_near(axis, codec.space[axis.name], float(point[j]))
+                near.append(np.tile(point, (len(others), 1)))
+                near[-1][:, j] = others
+                owner += [i] * len(others)
+    return snapped(_filled(np.vstack(near)), codec), np.array(owner, dtype=np.int64)
 
 
 def _values_near(axis: Axis, own: Any, here: float) -> list[float]:

@@ -68,7 +68,7 @@ class CMAES:
         if known is None:
             return Proposal(random_config(history, rng), "random, too few arms can be compared")
         embed = columns_of(history.codec.choices)
-        own = np.isin(known.arms, _proposed(history))
+        own = np.isin(known.arms, history.cached("arms of generations", _Proposed).update(history))
         first = np.ones_like(own) if own.all() else ~own
         begun = promising(embed(known.points[first]), known.losses[first])
         strategy = self._played(begun, embed(known.points[own]), known.losses[own])
@@ -88,9 +88,19 @@ class CMAES:
         return strategy
 
 
-def _proposed(history: History) -> list[int]:
+class _Proposed:
     """The arms that a strategy proposed: a generation in their notes says so."""
-    return [grant.arm for grant in history.grants if grant.config is not None and "generation" in (grant.notes or ())]
+
+    def __init__(self) -> None:
+        self._arms: list[int] = []
+        self._seen = 0
+
+    def update(self, history: History) -> list[int]:
+        for grant in history.grants[self._seen :]:
+            if grant.config is not None and "generation" in (grant.notes or ()):
+                self._arms.append(grant.arm)
+        self._seen = len(history.grants)
+        return self._arms
 
 
 def _drawn(strategy: Any, rng: np.random.Generator) -> Array:

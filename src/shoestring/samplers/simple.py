@@ -9,11 +9,11 @@ from shoestring.errors import MethodError
 from shoestring.history import History
 from shoestring.keyed import generator
 from shoestring.method import Proposal, free_rows, taken
+from shoestring.samplers.candidates import latin
 from shoestring.spaces import Codec, Config
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
 
 def random_config(history: History, rng: np.random.Generator) -> Config:
@@ -76,19 +76,14 @@ class LatinHypercube:
         """The design's next point; a second call for the same arm moves on to a random one."""
         codec, arm = history.codec, len(history.arms)
         block, place = divmod(arm, self.size)
-        point = history.cached(("lhs", self, block), lambda: self._design(history.seed, block, codec.dimensions))[place]
-        config = codec.decode(point)
+        design = history.cached(
+            ("lhs", self, block),
+            lambda: latin(generator(history.seed, block, "latin hypercube"), self.size, codec.dimensions),
+        )
+        config = codec.decode(design[place])
         if not codec.allowed(config) or Codec.key(config) in taken(history):
             return Proposal(random_config(history, rng), "random, the design's point is not free")
         return Proposal(config, f"point {place + 1} of {self.size} of a Latin hypercube")
-
-    def _design(self, seed: int, block: int, dimensions: int) -> NDArray[np.float64]:
-        """One point in every slice of each axis: a random permutation of the slices per axis."""
-        import numpy as np
-
-        rng = generator(seed, block, "latin hypercube")
-        slices = np.stack([rng.permutation(self.size) for _ in range(dimensions)], axis=1)
-        return (slices + rng.random(slices.shape)) / self.size
 
 
 def first_design(history: History, rng: np.random.Generator, size: int) -> Proposal:
