@@ -40,8 +40,8 @@ UNAWARE: dict[str, Method] = {
     "FreezeThaw": named("freeze-thaw"),
 }
 PLANNING: dict[str, Method] = {
-    "BHPT, Q": named("bhpt-q"),
-    "BHPT, ε": named("bhpt"),
+    "BHPT, Q": named("bhpt"),
+    "BHPT, ε": named("bhpt-eps"),
     "BHPT, KGm": named("bhpt-kgm"),
     "Forecast": named("forecast"),
 }

@@ -22,7 +22,7 @@ from shoestring.problems import CurveTable
 FIGURES = Path(__file__).parents[1] / "figures"
 EPOCHS = 50
 BUDGETS = (25, 50, 100, 200, 400, 800)
-METHODS = ("bhpt", "bhpt-q", "bhpt-kgm", "forecast", "hyperband")
+METHODS = ("bhpt", "bhpt-eps", "bhpt-kgm", "forecast", "hyperband")
 FAST, SLOW = "small", "residual"
 
 

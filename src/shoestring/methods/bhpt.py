@@ -15,8 +15,8 @@ Rules:
 * ``"q"``: the arm with the lowest Q_r (Eq. 8), that is the one most likely to change what is best; once ĉ
   needs all that is left, ĉ (the rule of budget exhaustion, Algorithm 1, line 6).
 * ``"q-alone"``: the same without the rule of exhaustion, for comparison (Figure 5a).
-* ``"q"`` with ``epsilon``: the others by Q with that probability, ĉ otherwise (Eq. 11). The default, with ε = 0.5:
-  on recorded curves the belief is not to be trusted far, and half of the steps go where it points anyway.
+* ``"q"`` with ``epsilon``: the others by Q with that probability, ĉ otherwise (Eq. 11). On recorded curves it is
+  ahead of Q alone from 20 full trainings on, and behind up to 5.
 * ``"kgm"``: beyond the paper. The arm for which looking some readings ahead is worth most per step, counting what
   these leave of the budget. It needs neither ε nor the rule of exhaustion.
 
@@ -39,16 +39,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 RULES = ("q", "q-alone", "kgm")
-# Of the default rule; where the text and Eq. 11 disagree on whose probability it is, they agree on this one.
-_EPSILON = 0.5
 
 
 @dataclass(frozen=True)
 class BHPT(OnBelief):
     """Train what may turn out best with the budget that is left; see :mod:`shoestring.methods.bhpt`.
 
-    ``rule`` is "q", "q-alone" or "kgm", and ``epsilon`` goes with the first two. With neither it is "q" with an
-    ``epsilon`` of 0.5, which did best on recorded curves.
+    ``rule`` is "q", which has the lowest regret over all budgets on recorded curves, "q-alone" or "kgm";
+    ``epsilon`` goes with the first two.
 
     >>> import shoestring as ss
     >>> def curve(trial):
@@ -59,14 +57,14 @@ class BHPT(OnBelief):
     (60, True)
     """
 
-    rule: str | None = None
+    rule: str = "q"
     epsilon: float | None = None
     name: ClassVar[str] = "bhpt"
     reference: ClassVar[str] = "Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule is not None and self.rule not in RULES:
+        if self.rule not in RULES:
             raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(RULES)}")
         if self.epsilon is not None and (self.rule == "kgm" or not 0 <= self.epsilon <= 1):
             raise MethodError(f"epsilon is {self.epsilon!r}; it is a probability, and goes with rule='q'")
@@ -76,9 +74,9 @@ class BHPT(OnBelief):
             return now.at_random(rng)
         if self.rule == "kgm":
             return self._looking_ahead(now)
-        return self._trying(now, rng, _EPSILON if self.rule is None and self.epsilon is None else self.epsilon)
+        return self._trying(now, rng)
 
-    def _trying(self, now: Now, rng: np.random.Generator, epsilon: float | None) -> Decision:
+    def _trying(self, now: Now, rng: np.random.Generator) -> Decision:
         from shoestring.models.action_values import exhausted, value_of_trying
 
         view = now.outlook
@@ -86,8 +84,8 @@ class BHPT(OnBelief):
         if self.rule != "q-alone" and exhausted(view):
             return now.trained(top, f"{_lead(now, top)}, and needs all that is left to get there")
         value = value_of_trying(view, now.in_hand)
-        if epsilon is not None:
-            if rng.random() >= epsilon or now.open.sum() == 1:
+        if self.epsilon is not None:
+            if rng.random() >= self.epsilon or now.open.sum() == 1:
                 return now.trained(top, _lead(now, top))
             value[top] = float("inf")
         return now.trained(*_explained(now, int(value.argmin()), top))

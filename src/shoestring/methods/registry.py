@@ -40,7 +40,6 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "bhpt": bhpt.BHPT,
     "bhpt-eps": lambda: bhpt.BHPT(epsilon=0.5),
     "bhpt-kgm": lambda: bhpt.BHPT(rule="kgm"),
-    "bhpt-q": lambda: bhpt.BHPT(rule="q"),
     "freeze-thaw": freeze_thaw.FreezeThaw,
     "rollout": rollout.Rollout,
     "gp-ei": bayesian_optimization.BayesianOptimization,
