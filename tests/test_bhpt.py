@@ -94,6 +94,14 @@ class TestActionValues:
         view, _ = viewed(left=1)
         assert (gain_of_looking(view) == -math.inf).all()
 
+    def test_an_outlook_leaves_the_means_as_they_are(self):
+        """One arm's row is its own transpose in memory."""
+        mixture = Mixture([Belief(Parameters(), RNG(0).random((1, 2)), np.arange(1.0, 6), counts=np.array([2]))])
+        means = mixture.means(RNG(0).normal(size=(1, 5)))
+        before = means.copy()
+        outlook(mixture, means, np.arange(1, 6), 10, np.ones(1, dtype=bool))
+        np.testing.assert_array_equal(means, before)
+
     def test_exhaustion(self):
         assert exhausted(viewed(left=1)[0])
         assert not exhausted(viewed(left=100)[0])

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
+from scipy.stats import rankdata
 from threadpoolctl import threadpool_info
 
 import shoestring as ss
@@ -145,6 +147,12 @@ def test_linear_algebra_of_a_decision_has_one_thread_and_gives_the_others_back()
     with one_thread():
         assert set(threads()) == {1}
     assert threads() == before != []
+
+
+def test_scores_of_equal_losses_are_alike_and_as_scipy_ranks_them():
+    losses = np.random.default_rng(0).integers(0, 9, 50).astype(float)
+    losses[[3, 7]] = np.inf
+    np.testing.assert_allclose(normal_scores(losses), ndtri((rankdata(losses) - 0.5) / 50))
 
 
 def test_scores_know_order_alone():

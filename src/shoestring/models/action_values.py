@@ -98,7 +98,7 @@ def outlook(belief: Mixture, means: Array, steps: Codes, left: float, open_arms:
     open_arms = open_arms & (reached < len(steps))
     if not (open_arms & (last > reached)).any():
         last = np.minimum(reached + 1, len(steps))
-    best = np.ascontiguousarray(means.T)
+    best = means.T.copy()
     best[np.arange(1, len(steps) + 1)[:, None] <= reached] = np.inf
     for time in range(1, len(steps)):  # row by row is faster than accumulate
         np.minimum(best[time], best[time - 1], out=best[time])

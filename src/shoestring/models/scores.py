@@ -23,7 +23,8 @@ def normal_scores(losses: Array) -> Array:
     from scipy.special import ndtri
 
     order = np.argsort(losses, kind="stable")
-    rises = np.flatnonzero(np.diff(losses[order])) + 1  # equal losses have the mean of their ranks
+    ordered = losses[order]
+    rises = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # equal losses have the mean of their ranks
     edges = np.concatenate([[0], rises, [len(losses)]])
     middles = 0.5 * (edges[:-1] + edges[1:]) / len(losses)
     scores = np.empty(len(losses))
