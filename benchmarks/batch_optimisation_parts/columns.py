@@ -36,7 +36,7 @@ COLUMNS: dict[str, tuple[Sampler, float | None]] = {
 }
 # The columns that the requirements speak of; the others are run on a part of the seeds.
 MAIN = ("Random", "Ensemble", "TPE", "BOES", "boes, our default")
-PART = 5
+PART = 2
 PEERS = ("Optuna TPE", "Optuna CMA-ES", "Optuna GP")
 OURS: dict[str, Sampler] = {"boes, our default": BOES(), "TPE": TPE()}
 SINGLE: dict[str, Sampler] = {"gp sampler": GaussianProcess(), "cmaes sampler": CMAES()}
