@@ -12,6 +12,7 @@ from shoestring.keyed import generator
 from shoestring.method import Proposal
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
+from shoestring.samplers.boes import COMBINATIONS
 from shoestring.samplers.candidates import climbed, neighbours, snapped
 from shoestring.samplers.gp import View, refit_size
 from shoestring.samplers.training import scaled, training
@@ -203,8 +204,9 @@ class TestProcessSampler:
         gaps = np.abs(points[:, None] - points).max(axis=2)[np.triu_indices(5, 1)]
         assert gaps.min() > 0.01
         known = training(study.history, 3)
-        _, sd = View(study.history, known, "tame", "log-ei").predict(known.pending)
-        _, others = View(study.history, known, "tame", "log-ei").predict(generator(0, 0, "t").random((50, 4)))
+        _, sd = View(study.history, known, "tame", "log-ei", warp=True).predict(known.pending)
+        fresh = generator(0, 0, "t").random((50, 4))
+        _, others = View(study.history, known, "tame", "log-ei", warp=True).predict(fresh)
         assert sd.max() < others.max()
 
     def test_refits_are_spaced(self):
@@ -293,7 +295,7 @@ class TestBOES:
         assert set(learned[0]["ranks"]) == {"gp", "et", "rf", "gbt"}
         assert all(rank >= 1 for note in learned for rank in note["ranks"].values())
 
-    @pytest.mark.parametrize("combine", ["ranks", "votes"])
+    @pytest.mark.parametrize("combine", COMBINATIONS)
     @pytest.mark.parametrize("model", ["gp", "et", "rf", "gbt"])
     def test_an_ensemble_of_one_votes_as_that_one(self, model, combine):
         study = played(BOES(models=(model,), combine=combine), UNIT, bowl, 20)
@@ -313,8 +315,8 @@ class TestBOES:
             "c": np.array([0.0, 8.0, 9.0, 7.0]),
             "d": np.array([0.0, 8.0, 9.5, 9.0]),
         }
-        by_rank, _ = BOES(models=("gp",))._ranked(scores)
-        by_vote, votes = BOES.thesis()._ranked(scores)
+        by_rank, _ = BOES(models=("gp",))._ranked(scores, "ranks")
+        by_vote, votes = BOES.thesis()._ranked(scores, "votes")
         assert by_rank[0] == 1  # everyone's second
         assert votes == {0: 2, 2: 2}
         assert by_vote[0] == 0  # as many votes as 2, and better ranks
@@ -322,8 +324,19 @@ class TestBOES:
     def test_weights(self):
         scores = {"gp": np.array([2.0, 1.0, 0.0]), "et": np.array([0.0, 1.0, 2.0])}
         for weights, first in (((5.0, 1.0), 0), ((1.0, 5.0), 2)):
-            order, _ = BOES(models=("gp", "et"), weights=weights)._ranked(scores)
-            assert order[0] == first
+            for combine in ("ranks", "sum"):
+                order, _ = BOES(models=("gp", "et"), weights=weights)._ranked(scores, combine)
+                assert order[0] == first
+
+    def test_a_model_that_is_sure_forbids_a_candidate_by_sums_only(self):
+        forests = np.array([-1.0, -9.0, -8.0])
+        scores = {"gp": np.array([-300.0, -1.0, -2.0]), "et": forests, "rf": forests}
+        assert BOES()._ranked(scores, "ranks")[0].tolist() == [0, 2, 1]
+        assert BOES()._ranked(scores, "sum")[0].tolist() == [2, 1, 0]
+
+    def test_ranks_and_sums_take_turns(self):
+        study = played(BOES(), UNIT, bowl, 20)
+        assert [trial.notes["combine"] for trial in study.trials[5:]] == ["ranks", "sum"] * 7 + ["ranks"]
 
     def test_a_batch_does_not_repeat_itself(self):
         study = played(BOES(), {"n": (1, 12), "k": ["a", "b"]}, lambda c: abs(c["n"] - 5) + (c["k"] == "a"), 20)

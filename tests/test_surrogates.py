@@ -1,5 +1,7 @@
 """The models behind the samplers: embedding, Gaussian process, acquisitions, forests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -10,6 +12,7 @@ from shoestring.models.embedding import Embedding
 from shoestring.models.forests import FORESTS, forest
 from shoestring.models.gaussian_process import Parameters, Prior, Process, _negative_log_posterior, learned
 from shoestring.models.kernels import Kernel
+from shoestring.models.warping import Warp
 from shoestring.samplers.gp import ACQUISITION_NAMES
 
 AXIS = np.array([0, 1, 1, 2])
@@ -23,6 +26,7 @@ def data(n=30, seed=0):
 
 
 PARAMETERS = Parameters(np.array([0.4, 0.7, 0.9]), 1.3, 1e-3)
+BENT = replace(PARAMETERS, warp=Warp(np.array([0, 3]), np.array([0.6, 1.4]), np.array([1.7, 0.8])))
 
 
 class TestEmbedding:
@@ -74,20 +78,23 @@ class TestProcess:
             part = Process.given(Z[:n], y[:n], AXIS, PARAMETERS).extended(Z[n:], y)
             np.testing.assert_allclose(part.predict(new), whole.predict(new), atol=1e-8)
 
-    def test_gradients_of_the_prediction(self):
+    @pytest.mark.parametrize("parameters", [PARAMETERS, BENT])
+    def test_gradients_of_the_prediction(self, parameters):
         Z, y = data()
-        process, point = Process.given(Z, y, AXIS, PARAMETERS), np.full((1, 4), 0.37)
+        process, point = Process.given(Z, y, AXIS, parameters), np.full((1, 4), 0.37)
         _, _, by_mean, by_sd = process.predict_with_gradient(point)
         for which, given in enumerate((by_mean, by_sd)):
             numeric = approx_fprime(point[0], lambda x, w=which: process.predict(x[None])[w][0], 1e-6)
             np.testing.assert_allclose(given[0], numeric, atol=1e-4)
 
-    def test_gradient_of_the_likelihood(self):
+    @pytest.mark.parametrize("bent", [np.empty(0, dtype=int), np.array([0, 3])])
+    def test_gradient_of_the_likelihood(self, bent):
         Z, y = data()
-        centre, spread = Prior().centre(3), Prior().spread(3)
-        theta = centre + np.array([0.3, -0.2, 0.1, 0.4, 1.0])
-        _, gradient = _negative_log_posterior(theta, Z, y, AXIS, centre, spread)
-        numeric = approx_fprime(theta, lambda t: _negative_log_posterior(t, Z, y, AXIS, centre, spread)[0], 1e-6)
+        w = len(bent)
+        given = (Z, y, AXIS, bent, Prior().centre(3, w), Prior().spread(3, w))
+        theta = given[4] + np.array([0.3, -0.2, 0.1, 0.4, 1.0, -0.4, 0.2, 0.5, -0.3])[: 5 + 2 * w]
+        _, gradient = _negative_log_posterior(theta, *given)
+        numeric = approx_fprime(theta, lambda t: _negative_log_posterior(t, *given)[0], 1e-6)
         np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
 
     def test_learns_which_axes_matter_and_how_noisy_it_is(self):
@@ -96,6 +103,20 @@ class TestProcess:
         assert found.lengths[1] > 5 * found.lengths[0]  # the middle axis does nothing
         noisy = y + 0.5 * np.random.default_rng(2).standard_normal(60)
         assert learned(Z, noisy, AXIS).noise > 10 * found.noise
+
+    def test_bends_an_axis_that_is_steeper_at_one_end(self):
+        rng, axes = np.random.default_rng(0), np.arange(3)
+        Z, new = rng.random((60, 3)), rng.random((200, 3))
+
+        def f(Z):
+            return np.sin(10 * Z**0.3).sum(axis=1)
+
+        def error(bent):
+            parameters = learned(Z, f(Z), axes, bent)
+            return np.abs(Process.given(Z, f(Z), axes, parameters).predict(new)[0] - f(new)).mean()
+
+        assert error(axes) < 0.6 * error(axes[:0])
+        assert learned(Z, f(Z), axes, axes).warp(np.full((1, 3), 0.1)).min() > 0.3  # room where much happens
 
     def test_leave_one_out(self):
         Z, y = data()

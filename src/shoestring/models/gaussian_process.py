@@ -7,15 +7,17 @@ Z         (n, D)     the columns of what was observed (``embedding.py``); Zs (m,
 y         (n,)       what was observed, of mean about 0 and spread about 1
 axis      (D,)       which axis a column belongs to: its columns share a length-scale
 ℓ         (d,)       the length-scales
+a, b      (w,)       the shapes of the ordered axes, if these are bent (``warping.py``)
 s², σ²    ()         the variance of the function, and of the noise
-r         (n, m)     √Σ((z−z')/ℓ)²
+u         (n, D)     the bent columns divided by ℓ: ``scaled``
+r         (n, m)     √Σ(u−u')²
 k         (n, m)     s² (1 + √5 r + 5r²/3) exp(−√5 r)
-G         (n, m)     (5/3) s² (1 + √5 r) exp(−√5 r); ∂k/∂z = −G (z−z')/ℓ²
+G         (n, m)     (5/3) s² (1 + √5 r) exp(−√5 r); ∂k/∂u = −G (u−u')
 L         (n, n)     the lower Cholesky factor of k(Z, Z) + σ²
 α         (n,)       (k + σ²)⁻¹ y
 ========  =========  =======================================================================
 
-ℓ, s² and σ² are those of the highest posterior: the marginal likelihood (Rasmussen and Williams,
+ℓ, s², σ², a and b are those of the highest posterior: the marginal likelihood (Rasmussen and Williams,
 Gaussian Processes for Machine Learning, 2006, eq. 2.30 and 5.9) times normal priors on their
 logarithms. With the parameters kept, new observations extend L by a block instead of factorising anew.
 """
@@ -29,12 +31,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from shoestring.models.warping import UNBENT, Warp
+
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _ROOT5 = 5**0.5
 # Beside the learned noise: what keeps the factorisation stable where two points are almost the same.
 _JITTER = 1e-8
+# The logarithms of a and b stay within this.
+_MOST_BENT = 1.5
 
 
 @dataclass(frozen=True)
@@ -51,22 +57,29 @@ class Prior:
     variance_spread: float = 1.0
     noise: float = 1e-3
     noise_spread: float = 2.0
+    shape_spread: float = 0.5
 
-    def centre(self, d: int) -> Array:
+    def centre(self, d: int, w: int) -> Array:
         lengths = np.full(d, np.log(self.length) + 0.5 * np.log(d))
-        return np.append(lengths, [np.log(self.variance), np.log(self.noise)])
+        return np.concatenate([lengths, [np.log(self.variance), np.log(self.noise)], np.zeros(2 * w)])
 
-    def spread(self, d: int) -> Array:
-        return np.append(np.full(d, self.length_spread), [self.variance_spread, self.noise_spread])
+    def spread(self, d: int, w: int) -> Array:
+        lengths, shapes = np.full(d, self.length_spread), np.full(2 * w, self.shape_spread)
+        return np.concatenate([lengths, [self.variance_spread, self.noise_spread], shapes])
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """ℓ, s² and σ²."""
+    """ℓ, s², σ² and what bends the axes."""
 
     lengths: Array
     variance: float
     noise: float
+    warp: Warp = UNBENT
+
+    def scaled(self, Z: Array, axis: Codes) -> Array:
+        """u. Shape (n, D)."""
+        return np.asarray(self.warp(Z) / self.lengths[axis])
 
 
 def squared_distances(A: Array, B: Array) -> Array:
@@ -86,14 +99,18 @@ def _kernel(A: Array, B: Array, variance: float) -> tuple[Array, Array]:
     return k, G * (5 / 3)
 
 
-def learned(Z: Array, y: Array, axis: Codes, prior: Prior | None = None) -> Parameters:
-    """The parameters with the highest posterior, from two starts: a smooth and a rough function."""
+def learned(Z: Array, y: Array, axis: Codes, bent: Codes = UNBENT.columns, prior: Prior | None = None) -> Parameters:
+    """The parameters with the highest posterior, from two starts: a smooth and a rough function.
+
+    ``bent`` (w,) are the columns of axes that may be bent.
+    """
     from scipy.optimize import minimize
 
     prior = prior or Prior()
     d = int(axis.max()) + 1 if len(axis) else 0
-    centre, spread = prior.centre(d), prior.spread(d)
-    bounds = [*[(np.log(0.01), np.log(100.0))] * d, (np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(1.0))]
+    centre, spread = prior.centre(d, len(bent)), prior.spread(d, len(bent))
+    bounds = [*[(np.log(0.01), np.log(100.0))] * (d + 1), (np.log(1e-6), np.log(1.0))]
+    bounds += [(-_MOST_BENT, _MOST_BENT)] * (2 * len(bent))
     found = None
     for shift in (0.0, -1.0):
         start = centre.copy()
@@ -101,7 +118,7 @@ def learned(Z: Array, y: Array, axis: Codes, prior: Prior | None = None) -> Para
         result = minimize(
             _negative_log_posterior,
             start,
-            args=(Z, y, axis, centre, spread),
+            args=(Z, y, axis, bent, centre, spread),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -110,20 +127,22 @@ def learned(Z: Array, y: Array, axis: Codes, prior: Prior | None = None) -> Para
         if found is None or result.fun < found.fun:
             found = result
     assert found is not None
-    return _parameters(found.x, d)
+    return _parameters(found.x, d, bent)
 
 
-def _parameters(theta: Array, d: int) -> Parameters:
-    return Parameters(np.exp(theta[:d]), float(np.exp(theta[d])), float(np.exp(theta[d + 1])))
+def _parameters(theta: Array, d: int, bent: Codes) -> Parameters:
+    values = np.exp(theta)
+    a, b = values[d + 2 :].reshape(2, -1)
+    return Parameters(values[:d], float(values[d]), float(values[d + 1]), Warp(bent, a, b))
 
 
 def _negative_log_posterior(
-    theta: Array, Z: Array, y: Array, axis: Codes, centre: Array, spread: Array
+    theta: Array, Z: Array, y: Array, axis: Codes, bent: Codes, centre: Array, spread: Array
 ) -> tuple[float, Array]:
-    """Its value and its gradient by the logarithms of ℓ, s² and σ² (eq. 2.30 and 5.9)."""
-    n, d = len(y), len(theta) - 2
-    at = _parameters(theta, d)
-    scaled = Z / at.lengths[axis]
+    """Its value and its gradient by the logarithms of ℓ, s², σ², a and b (eq. 2.30 and 5.9)."""
+    n, d = len(y), len(theta) - 2 - 2 * len(bent)
+    at = _parameters(theta, d, bent)
+    scaled = at.scaled(Z, axis)
     k, G = _kernel(scaled, scaled, at.variance)
     K = k.copy()
     K.flat[:: n + 1] += at.noise + _JITTER
@@ -138,11 +157,13 @@ def _negative_log_posterior(
     W = inverse - np.outer(alpha, alpha)  # the gradient of the likelihood by K, times 2
     gradient = np.empty_like(theta)
     M = W * G
-    # Σ_ij M_ij (z_i − z_j)² = 2 Σ_i z_i² (M1)_i − 2 zᵀMz for each column, summed over an axis's columns
-    by_column = 2 * ((scaled**2).T @ M.sum(axis=1)) - 2 * (scaled * (M @ scaled)).sum(axis=0)
-    gradient[:d] = 0.5 * np.bincount(axis, by_column, minlength=d)
+    # By u_i the value has the slope Σ_j M_ij (u_j − u_i); u is the bent z over ℓ, so by log ℓ it moves by −u.
+    by_u = M @ scaled - M.sum(axis=1)[:, None] * scaled
+    gradient[:d] = -np.bincount(axis, (by_u * scaled).sum(axis=0), minlength=d)
     gradient[d] = 0.5 * (W * k).sum()
     gradient[d + 1] = 0.5 * at.noise * np.trace(W)
+    by_bent = (by_u / at.lengths[axis])[:, bent]
+    gradient[d + 2 :] = np.concatenate([(by_bent * by).sum(axis=0) for by in at.warp.by_shape(Z)])
     return float(value), gradient + off / spread
 
 
@@ -167,7 +188,7 @@ class Process:
 
     @classmethod
     def given(cls, Z: Array, y: Array, axis: Codes, parameters: Parameters) -> Process:
-        scaled = Z / parameters.lengths[axis]
+        scaled = parameters.scaled(Z, axis)
         k, _ = _kernel(scaled, scaled, parameters.variance)
         L = _factor(k, parameters.noise)
         return cls(parameters, axis, scaled, y, L, cho_solve((L, True), y))
@@ -179,7 +200,7 @@ class Process:
         """
         if not len(Z):
             return Process(self.parameters, self.axis, self.scaled, y, self.L, cho_solve((self.L, True), y))
-        new, n = Z / self.parameters.lengths[self.axis], len(self.scaled)
+        new, n = self.parameters.scaled(Z, self.axis), len(self.scaled)
         across, _ = _kernel(self.scaled, new, self.parameters.variance)
         own, _ = _kernel(new, new, self.parameters.variance)
         B = solve_triangular(self.L, across, lower=True).T
@@ -189,23 +210,23 @@ class Process:
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the function, without the noise. Shape (m, D) to (m,) and (m,)."""
-        k, _ = _kernel(self.scaled, Z / self.parameters.lengths[self.axis], self.parameters.variance)
+        k, _ = _kernel(self.scaled, self.parameters.scaled(Z, self.axis), self.parameters.variance)
         V = solve_triangular(self.L, k, lower=True, check_finite=False)
         variance = self.parameters.variance - (V * V).sum(axis=0)
         return self.alpha @ k, np.sqrt(np.maximum(variance, 1e-12))
 
     def predict_with_gradient(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, standard deviation and their gradients by Z. Shapes (m,), (m,), (m, D) and (m, D)."""
-        scales = self.parameters.lengths[self.axis]
-        new = Z / scales
+        new = self.parameters.scaled(Z, self.axis)
+        by_z = self.parameters.warp.slope(Z) / self.parameters.lengths[self.axis]
         k, G = _kernel(self.scaled, new, self.parameters.variance)
         V = cho_solve((self.L, True), k, check_finite=False)
         sd = np.sqrt(np.maximum(self.parameters.variance - (k * V).sum(axis=0), 1e-12))
 
         def slope(weights: Array) -> Array:
-            """Σ_i w_i ∂k_i/∂z, with ∂k/∂z = −G (z − z_i)/ℓ² and z in units of ℓ."""
+            """Σ_i w_i ∂k_i/∂z, with ∂k/∂u = −G (u − u_i)."""
             w = weights * G
-            return np.asarray((w.T @ self.scaled - w.sum(axis=0)[:, None] * new) / scales)
+            return np.asarray((w.T @ self.scaled - w.sum(axis=0)[:, None] * new) * by_z)
 
         return self.alpha @ k, sd, slope(self.alpha[:, None]), -slope(V) / sd[:, None]
 

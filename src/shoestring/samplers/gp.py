@@ -1,7 +1,8 @@
 """Bayesian optimisation with a Gaussian process.
 
 Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998; Snoek,
-Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012.
+Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012. The
+ordered axes are bent as the losses ask for (``models/warping.py``).
 
 What is running counts as if it had given what the process expects of it (a fantasy: Ginsbourger, Le Riche
 and Carraro's kriging believer), which leaves the mean and takes the uncertainty away, so that proposals
@@ -52,13 +53,14 @@ class GaussianProcess:
 
     The first ``startup`` arms are a Latin hypercube. The acquisition is looked at in ``candidates`` points of a
     Latin hypercube and as many near the best arms, and climbed from the best of them. ``transform`` is what is
-    done to the losses first: "none", "tame" or "rank".
+    done to the losses first: "none", "tame" or "rank"; with ``warp`` the process may bend the ordered axes.
     """
 
     startup: int = 8
     acquisition: str = "log-ei"
     candidates: int = 200
     transform: str = "tame"
+    warp: bool = True
     reference: ClassVar[str] = "Snoek, Larochelle and Adams, Practical Bayesian optimization, NeurIPS 2012"
 
     def __post_init__(self) -> None:
@@ -73,7 +75,7 @@ class GaussianProcess:
         known = training(history, max(self.startup, 3))
         if known is None:
             return Proposal(random_config(history, rng), "random, too few arms can be compared")
-        view = View(history, known, self.transform, self.acquisition)
+        view = View(history, known, self.transform, self.acquisition, self.warp)
         points = self._candidates(view, rng)
         scores = view.score(points)
         chosen = first_free(points, (-scores).argsort(kind="stable"), history)
@@ -108,29 +110,33 @@ def check_model_options(startup: object, acquisition: str, transform: str) -> No
 class View:
     """A Gaussian process of what is known, what failed and what is running, and what it makes of points."""
 
-    def __init__(self, history: History, known: Training, transform: str, acquisition: str) -> None:
+    def __init__(self, history: History, known: Training, transform: str, acquisition: str, warp: bool) -> None:
         from shoestring.models.acquisition import ACQUISITIONS
 
         self.history, self.known = history, known
         self.embed = embedding(history)
         self._acquire = ACQUISITIONS[acquisition]
         self.y = scaled(known.losses, transform)
-        self.process = self._process(transform)
+        self.process = self._process(transform, warp)
         # The best by what the process believes, not by its reading, which may have been lucky.
         mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
         self.best = float(mean.min())
 
-    def _process(self, transform: str) -> Process:
+    def _process(self, transform: str, warp: bool) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
         import numpy as np
 
         known, history = self.known, self.history
-        n = refit_size(len(known.points))
+        n, f = refit_size(len(known.points)), refit_size(len(known.failed))
         first = thinned(known.losses[:n], _MOST_KNOWN)
-        base = _cached_base(history, known.points[first], known.losses[first], transform)
-        worst = np.full(len(known.failed), self.y.max())
-        later = self.embed(np.vstack([known.points[n:], known.failed]))
-        process = base.extended(later, np.concatenate([self.y[first], self.y[n:], worst]))
+        failed = known.failed[:f][:_MOST_KNOWN]
+        points = np.vstack([known.points[first], failed])
+        losses = np.append(known.losses[first], np.full(len(failed), known.losses[first].max()))
+        base = _cached_base(history, points, losses, transform, warp)
+        later = self.embed(np.vstack([known.points[n:], known.failed[f:]]))
+        worst = self.y.max()
+        y = [self.y[first], np.full(len(failed), worst), self.y[n:], np.full(len(known.failed) - f, worst)]
+        process = base.extended(later, np.concatenate(y))
         if not len(known.pending):
             return process
         pending = self.embed(known.pending)
@@ -190,20 +196,22 @@ def refit_size(n: int) -> int:
     return n - n % every
 
 
-def _cached_base(history: History, points: Array, losses: Array, transform: str) -> Process:
+def _cached_base(history: History, points: Array, losses: Array, transform: str, warp: bool) -> Process:
     """Kept by what it was made of, the last one only; so it cannot differ from one made anew."""
     key = blake2b(points.tobytes() + losses.tobytes(), digest_size=16).digest()
-    kept: dict[bytes, Process] = history.cached(("gaussian process", transform), dict)
+    kept: dict[bytes, Process] = history.cached(("gaussian process", transform, warp), dict)
     if key not in kept:
         kept.clear()
-        kept[key] = _base(history, points, losses, transform)
+        kept[key] = _base(history, points, losses, transform, warp)
     return kept[key]
 
 
-def _base(history: History, points: Array, losses: Array, transform: str) -> Process:
+def _base(history: History, points: Array, losses: Array, transform: str, warp: bool) -> Process:
     from shoestring.models.gaussian_process import Process, learned
+    from shoestring.models.warping import UNBENT
 
     embed = embedding(history)
     Z, y = embed(points), scaled(losses, transform)
     chosen = thinned(y, _MOST_LEARNED_FROM)
-    return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis))
+    bent = embed.ordered if warp else UNBENT.columns
+    return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis, bent))
