@@ -57,7 +57,7 @@ class Prior:
     variance_spread: float = 1.0
     noise: float = 1e-3
     noise_spread: float = 2.0
-    shape_spread: float = 0.5
+    shape_spread: float = 0.33
 
     def centre(self, d: int, w: int) -> Array:
         lengths = np.full(d, np.log(self.length) + 0.5 * np.log(d))

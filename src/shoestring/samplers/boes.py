@@ -9,13 +9,11 @@ PI(x | θ)              the acquisition; ranked by z = (best − mean)/sd, as Φ
 freq(x)                how many models have x as their first
 =====================  =====================================================================
 
-Differs from the thesis in how the models' opinions are joined. Four models mostly vote for four different
-candidates (``combine="votes"``, ties by the sum of ranks), so their ranks of all candidates are added up
-instead ("ranks"). Ranks forget how sure a model is: late in a run a forest, whose spread does not shrink
-next to the best arm, can keep the search in a valley of which the process knows that it has no more to give.
-Adding up the scores themselves ("sum") lets a sure model forbid a candidate, but is shy of narrow peaks. The
-default takes turns. It goes further in other things too: see :class:`BOES`. The thesis's own is
-:meth:`BOES.thesis`.
+Differs from the thesis in how the models' opinions are joined: four models mostly vote for four different
+candidates, so their ranks of all candidates are added up instead (``combine="ranks"``; "votes" is the
+thesis's rule, ties by the sum of ranks). And in ``reach``: a run that has converged in a valley would spend
+the rest of its budget on improvements in the tenth digit, so every second suggestion has to promise more. The
+default goes further in other things too: see :class:`BOES`. The thesis's own is :meth:`BOES.thesis`.
 """
 
 from __future__ import annotations
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
 SOURCES = ("tpe", "cma", "latin", "random", "local")
 MODELS = ("gp", "et", "rf", "gbt")
-COMBINATIONS = ("ranks", "sum", "turns", "votes")
 # Forests are fitted to at most so many arms.
 _MOST_FITTED = 400
 
@@ -57,10 +54,9 @@ class BOES:
     best, ``latin`` of a Latin hypercube, ``random`` by the space's priors, ``local`` near the best arms, and
     with ``climb`` those that the Gaussian process's acquisition leads to from the best of all these. 0 leaves a
     source out. ``models`` are "gp", "et", "rf" and "gbt", each with its weight in ``weights`` (1 if left out);
-    ``acquisition`` scores the candidates for each, and ``combine`` joins the scores: "votes" by how many models
-    have a candidate first, "ranks" by the sum of its ranks, "sum" by the sum of its scores (with "log-ei" that
-    is the product of the expected improvements), "turns" by ranks and by sums alternately. With ``warp`` the
-    process may bend the ordered axes.
+    ``acquisition`` scores the candidates for each, and ``combine`` joins the scores: "ranks" or "votes". Every
+    second suggestion is scored by what it promises beyond the best by ``reach``, in standard deviations of the
+    (transformed) losses; 0 for none. With ``warp`` the process may bend the ordered axes.
     """
 
     startup: int = 5
@@ -73,7 +69,8 @@ class BOES:
     models: tuple[str, ...] = ("gp", "et")
     weights: tuple[float, ...] = ()
     acquisition: str = "log-ei"
-    combine: str = "turns"
+    combine: str = "ranks"
+    reach: float = 0.05
     transform: str = "tame"
     warp: bool = True
     reference: ClassVar[str] = "chapter 4 of the thesis on BDA and BOES, 2022"
@@ -92,14 +89,16 @@ class BOES:
             raise MethodError(f"models is {self.models!r}; it is a tuple with some of {', '.join(MODELS)}, each once")
         if self.weights and (len(self.weights) != len(self.models) or min(self.weights) <= 0):
             raise MethodError(f"weights is {self.weights!r}; give one above 0 for each of {', '.join(self.models)}")
-        if self.combine not in COMBINATIONS:
-            raise MethodError(f"combine is {self.combine!r}; it is {', '.join(map(repr, COMBINATIONS))}")
+        if self.combine not in ("ranks", "votes"):
+            raise MethodError(f"combine is {self.combine!r}; it is 'ranks' or 'votes'")
+        if not 0 <= self.reach < float("inf"):
+            raise MethodError(f"reach is {self.reach!r}; it is a number of standard deviations from 0")
 
     @classmethod
     def thesis(cls, **changes: Any) -> BOES:
         """The algorithm as published: three samplers, four models, PI, max-voting."""
         given = {"local": 0, "climb": False, "models": MODELS, "acquisition": "pi", "combine": "votes"}
-        return cls(**{**given, "transform": "none", "warp": False, **changes})
+        return cls(**{**given, "reach": 0.0, "transform": "none", "warp": False, **changes})
 
     @one_thread()
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
@@ -108,19 +107,19 @@ class BOES:
         known = training(history, self.startup)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few arms can be compared")
+        reach = 0.0 if len(history.arms) % 2 else self.reach
         processed = "gp" in self.models or self.climb
-        view = View(history, known, self.transform, "log-ei", self.warp) if processed else None
+        view = View(history, known, self.transform, "log-ei", self.warp, reach) if processed else None
         points, sources = self._candidates(history, known, view, rng)
-        scores = self._scores(history, known, view, points)
-        combine = ("sum", "ranks")[len(history.arms) % 2] if self.combine == "turns" else self.combine
-        order, votes = self._ranked(scores, combine)
+        scores = self._scores(history, known, view, points, reach)
+        order, votes = self._ranked(scores)
         chosen = first_free(points, order, history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         ranks = {model: int((values > values[chosen]).sum()) + 1 for model, values in scores.items()}
         reason = f"proposed by {sources[chosen]}, {votes.get(chosen, 0)} of {len(scores)} models have it first"
         notes = {"step": known.step, "source": sources[chosen], "ranks": ranks, "candidates": len(points)}
-        return Proposal(history.codec.decode(points[chosen]), reason, {**notes, "combine": combine})
+        return Proposal(history.codec.decode(points[chosen]), reason, {**notes, "reach": reach})
 
     def _candidates(
         self, history: History, known: Training, view: View | None, rng: np.random.Generator
@@ -150,7 +149,9 @@ class BOES:
         searched = view.searched(points)
         return searched, ["climb"] * (len(searched) - len(points)) + sources
 
-    def _scores(self, history: History, known: Training, view: View | None, points: Array) -> dict[str, Array]:
+    def _scores(
+        self, history: History, known: Training, view: View | None, points: Array, reach: float
+    ) -> dict[str, Array]:
         """Algorithm 5, lines 3 and 4: what each model makes of each candidate. Shapes (m,)."""
         from shoestring.models.acquisition import ACQUISITIONS
         from shoestring.samplers.candidates import embedding
@@ -164,18 +165,17 @@ class BOES:
             else:
                 fitted, best = _forest(model, history, known, self.transform)
                 mean, sd = fitted.predict(Z)
-                scores[model] = acquire(mean, sd, best)[0]
+                scores[model] = acquire(mean, sd, best - reach)[0]
         return scores
 
-    def _ranked(self, scores: dict[str, Array], combine: str) -> tuple[NDArray[np.int64], dict[int, int]]:
+    def _ranked(self, scores: dict[str, Array]) -> tuple[NDArray[np.int64], dict[int, int]]:
         """The candidates from best to worst (Algorithm 5, line 5), and how many models have one first."""
         import numpy as np
         from scipy.stats import rankdata
 
-        joined = [-values if combine == "sum" else rankdata(-values) for values in scores.values()]
-        total = np.average(joined, axis=0, weights=self.weights or None)
+        total = np.average([rankdata(-values) for values in scores.values()], axis=0, weights=self.weights or None)
         votes = Counter(int(values.argmax()) for values in scores.values())
-        if combine != "votes":
+        if self.combine == "ranks":
             return ascending(total), votes
         counts = np.array([votes.get(i, 0) for i in range(len(total))])
         return np.lexsort((total, -counts)), votes

@@ -108,9 +108,14 @@ def check_model_options(startup: object, acquisition: str, transform: str) -> No
 
 
 class View:
-    """A Gaussian process of what is known, what failed and what is running, and what it makes of points."""
+    """A Gaussian process of what is known, what failed and what is running, and what it makes of points.
 
-    def __init__(self, history: History, known: Training, transform: str, acquisition: str, warp: bool) -> None:
+    Only what is better than the best by ``reach`` counts as better.
+    """
+
+    def __init__(
+        self, history: History, known: Training, transform: str, acquisition: str, warp: bool, reach: float = 0.0
+    ) -> None:
         from shoestring.models.acquisition import ACQUISITIONS
 
         self.history, self.known = history, known
@@ -120,7 +125,7 @@ class View:
         self.process = self._process(transform, warp)
         # The best by what the process believes, not by its reading, which may have been lucky.
         mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
-        self.best = float(mean.min())
+        self.best = float(mean.min()) - reach
 
     def _process(self, transform: str, warp: bool) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
