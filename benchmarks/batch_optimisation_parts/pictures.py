@@ -6,13 +6,13 @@ import numpy as np
 from common import Options, Row, row
 from sub_sampling_parts.pictures import new_figure, saved
 
-from batch_optimisation_parts.columns import COLUMNS, alike, found_4_1, tasks_of
+from batch_optimisation_parts.columns import COLUMNS, found_4_1, scores, tasks_of
 
 
 def columns(options: Options) -> list[Row]:
-    """The columns of Table 4.1 on the same seeds as bars, the thesis's numbers as marks."""
+    """The columns of Table 4.1 as bars, the thesis's numbers as marks."""
     found, tasks = found_4_1(options), tasks_of(options)
-    rows = [row(name, values, paper=COLUMNS[name][1]) for name, values in alike(found, tasks, COLUMNS).items()]
+    rows = [row(name, values, paper=COLUMNS[name][1]) for name, values in scores(found, tasks).items()]
     figure, axes = new_figure(1, 1)
     figure.set_size_inches(8.4, 3.6)
     axis, at = axes[0, 0], np.arange(len(rows))
