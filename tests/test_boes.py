@@ -362,6 +362,7 @@ class TestBOES:
             ({"combine": "mean"}, "combine"),
             ({"reach": -0.1}, "reach"),
             ({"reach": float("nan")}, "reach"),
+            ({"reach": "far"}, "reach"),
         ],
     )
     def test_options_are_checked(self, options, word):

@@ -91,7 +91,7 @@ class BOES:
             raise MethodError(f"weights is {self.weights!r}; give one above 0 for each of {', '.join(self.models)}")
         if self.combine not in ("ranks", "votes"):
             raise MethodError(f"combine is {self.combine!r}; it is 'ranks' or 'votes'")
-        if not 0 <= self.reach < float("inf"):
+        if not isinstance(self.reach, (int, float)) or not 0 <= self.reach < float("inf"):
             raise MethodError(f"reach is {self.reach!r}; it is a number of standard deviations from 0")
 
     @classmethod

@@ -6,7 +6,7 @@ ordered axes are bent as the losses ask for (``models/warping.py``).
 
 What is running counts as if it had given what the process expects of it (a fantasy: Ginsbourger, Le Riche
 and Carraro's kriging believer), which leaves the mean and takes the uncertainty away, so that proposals
-spread. What failed counts as bad as the worst.
+spread. What failed counts as bad as the worst, also when the kernel's parameters are learned.
 
 The kernel's parameters are learned when the arms have grown by a share; in between, new arms extend the
 factor of the covariance. Arms are taken in the order in which they became known, so that the same factor
