@@ -29,7 +29,7 @@ from shoestring.method import Proposal
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, first_free, latin, open_points, snapped, uniform
 from shoestring.samplers.cmaes import drawn_around_best
-from shoestring.samplers.gp import View, ascending, check_model_options
+from shoestring.samplers.gp import View, ascending, check_model_options, reach_now
 from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.tpe import TPE
 from shoestring.samplers.training import Training, scaled, thinned, training
@@ -78,7 +78,7 @@ class BOES:
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", tuple(self.models))
         object.__setattr__(self, "weights", tuple(self.weights))
-        check_model_options(self.startup, self.acquisition, self.transform)
+        check_model_options(self.startup, self.acquisition, self.transform, self.reach)
         for source in SOURCES:
             count = getattr(self, source)
             if not isinstance(count, int) or count < 0:
@@ -91,8 +91,6 @@ class BOES:
             raise MethodError(f"weights is {self.weights!r}; give one above 0 for each of {', '.join(self.models)}")
         if self.combine not in ("ranks", "votes"):
             raise MethodError(f"combine is {self.combine!r}; it is 'ranks' or 'votes'")
-        if not isinstance(self.reach, (int, float)) or not 0 <= self.reach < float("inf"):
-            raise MethodError(f"reach is {self.reach!r}; it is a number of standard deviations from 0")
 
     @classmethod
     def thesis(cls, **changes: Any) -> BOES:
@@ -107,7 +105,7 @@ class BOES:
         known = training(history, self.startup)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few arms can be compared")
-        reach = 0.0 if len(history.arms) % 2 else self.reach
+        reach = reach_now(history, self.reach)
         processed = "gp" in self.models or self.climb
         view = View(history, known, self.transform, "log-ei", self.warp, reach) if processed else None
         points, sources = self._candidates(history, known, view, rng)

@@ -53,7 +53,9 @@ class GaussianProcess:
 
     The first ``startup`` arms are a Latin hypercube. The acquisition is looked at in ``candidates`` points of a
     Latin hypercube and as many near the best arms, and climbed from the best of them. ``transform`` is what is
-    done to the losses first: "none", "tame" or "rank"; with ``warp`` the process may bend the ordered axes.
+    done to the losses first: "none", "tame" or "rank"; with ``warp`` the process may bend the ordered axes. Every
+    second proposal has to promise more than the best by ``reach`` standard deviations of the (transformed) losses:
+    a run that has converged in a valley would spend the rest of its budget there.
     """
 
     startup: int = 8
@@ -61,10 +63,11 @@ class GaussianProcess:
     candidates: int = 200
     transform: str = "tame"
     warp: bool = True
+    reach: float = 0.05
     reference: ClassVar[str] = "Snoek, Larochelle and Adams, Practical Bayesian optimization, NeurIPS 2012"
 
     def __post_init__(self) -> None:
-        check_model_options(self.startup, self.acquisition, self.transform)
+        check_model_options(self.startup, self.acquisition, self.transform, self.reach)
         if not isinstance(self.candidates, int) or self.candidates < 1:
             raise MethodError(f"candidates is {self.candidates!r}; it is a whole number from 1")
 
@@ -75,7 +78,7 @@ class GaussianProcess:
         known = training(history, max(self.startup, 3))
         if known is None:
             return Proposal(random_config(history, rng), "random, too few arms can be compared")
-        view = View(history, known, self.transform, self.acquisition, self.warp)
+        view = View(history, known, self.transform, self.acquisition, self.warp, reach_now(history, self.reach))
         points = self._candidates(view, rng)
         scores = view.score(points)
         chosen = first_free(points, (-scores).argsort(kind="stable"), history)
@@ -98,13 +101,20 @@ class GaussianProcess:
         return snapped(latin(rng, self.candidates, codec.dimensions), codec)
 
 
-def check_model_options(startup: object, acquisition: str, transform: str) -> None:
+def reach_now(history: History, reach: float) -> float:
+    """What the next proposal has to promise beyond the best: every second one ``reach``, the others nothing."""
+    return 0.0 if len(history.arms) % 2 else reach
+
+
+def check_model_options(startup: object, acquisition: str, transform: str, reach: object) -> None:
     if not isinstance(startup, int) or startup < 2:
         raise MethodError(f"startup is {startup!r}; it is how many arms come before the model, a whole number from 2")
     if acquisition not in ACQUISITION_NAMES:
         raise MethodError(f"acquisition is {acquisition!r}; it is {', '.join(map(repr, ACQUISITION_NAMES))}")
     if transform not in TRANSFORMS:
         raise MethodError(f"transform is {transform!r}; it is {', '.join(map(repr, TRANSFORMS))}")
+    if not isinstance(reach, (int, float)) or not 0 <= reach < float("inf"):
+        raise MethodError(f"reach is {reach!r}; it is a number of standard deviations from 0")
 
 
 class View:
