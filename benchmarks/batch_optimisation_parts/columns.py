@@ -129,7 +129,7 @@ VARIANTS: dict[str, Sampler] = {
 def variants(options: Options) -> list[Row]:
     """Variants of the default against it, on unsettled tasks of the half that choices are made on."""
     tasks = [task for task in tasks_of(options)[::2] if options.quick or task.name in UNSETTLED]
-    by_method = scores(played(_methods(VARIANTS), tasks, options.seeds or 20), tasks)
+    by_method = scores(played(_methods(VARIANTS), tasks, options.seeds or 10), tasks)
     rows = [row(name, values) for name, values in by_method.items()]
     return rows + [
         row(f"{name} - our default", _gaps(by_method, name, "boes, our default")) for name in [*by_method][1:]
