@@ -7,6 +7,7 @@
     python benchmarks/batch_optimisation.py --table peers      # Optuna's TPE and CMA-ES
     python benchmarks/batch_optimisation.py --table peers-gp   # Optuna's GP too, 3 seeds
     python benchmarks/batch_optimisation.py --table variants   # of the default, on half of the tasks
+    python benchmarks/batch_optimisation.py --table earlier    # the default against what it was before
     python benchmarks/batch_optimisation.py --table cost
     python benchmarks/batch_optimisation.py --quick --json
 
@@ -26,6 +27,7 @@ TABLES = {
     "peers": columns.peers,
     "peers-gp": columns.peers_gp,
     "variants": columns.variants,
+    "earlier": columns.earlier,
     "cost": cost.cost,
 }
 

@@ -116,8 +116,9 @@ class BOES:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         ranks = {model: int((values > values[chosen]).sum()) + 1 for model, values in scores.items()}
         reason = f"proposed by {sources[chosen]}, {votes.get(chosen, 0)} of {len(scores)} models have it first"
-        notes = {"step": known.step, "source": sources[chosen], "ranks": ranks, "candidates": len(points)}
-        return Proposal(history.codec.decode(points[chosen]), reason, {**notes, "reach": reach})
+        notes = {"step": known.step, "source": sources[chosen], "ranks": ranks}
+        notes |= {"candidates": len(points), "reach": reach}
+        return Proposal(history.codec.decode(points[chosen]), reason, notes)
 
     def _candidates(
         self, history: History, known: Training, view: View | None, rng: np.random.Generator

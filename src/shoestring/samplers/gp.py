@@ -144,14 +144,13 @@ class View:
         known, history = self.known, self.history
         n, f = refit_size(len(known.points)), refit_size(len(known.failed))
         first = thinned(known.losses[:n], _MOST_KNOWN)
-        failed = known.failed[:f][:_MOST_KNOWN]
+        failed = known.failed[: min(f, _MOST_KNOWN)]
+        losses, worst = known.losses[first], np.full(len(known.failed), self.y.max())
         points = np.vstack([known.points[first], failed])
-        losses = np.append(known.losses[first], np.full(len(failed), known.losses[first].max()))
-        base = _cached_base(history, points, losses, transform, warp)
+        base = _cached_base(history, points, np.append(losses, np.full(len(failed), losses.max())), transform, warp)
         later = self.embed(np.vstack([known.points[n:], known.failed[f:]]))
-        worst = self.y.max()
-        y = [self.y[first], np.full(len(failed), worst), self.y[n:], np.full(len(known.failed) - f, worst)]
-        process = base.extended(later, np.concatenate(y))
+        y = np.concatenate([self.y[first], worst[: len(failed)], self.y[n:], worst[f:]])
+        process = base.extended(later, y)
         if not len(known.pending):
             return process
         pending = self.embed(known.pending)
@@ -223,10 +222,9 @@ def _cached_base(history: History, points: Array, losses: Array, transform: str,
 
 def _base(history: History, points: Array, losses: Array, transform: str, warp: bool) -> Process:
     from shoestring.models.gaussian_process import Process, learned
-    from shoestring.models.warping import UNBENT
 
     embed = embedding(history)
     Z, y = embed(points), scaled(losses, transform)
     chosen = thinned(y, _MOST_LEARNED_FROM)
-    bent = embed.ordered if warp else UNBENT.columns
+    bent = embed.ordered if warp else embed.ordered[:0]
     return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis, bent))
