@@ -27,7 +27,7 @@ from common import Options, Row, main, row
 from numpy.typing import NDArray
 
 from shoestring import online
-from shoestring.keyed import generator
+from shoestring.core.randomness import generator
 from shoestring.models.kernels import Kernel
 from shoestring.models.time_varying import Forgetting, Looks, Process, posterior
 

@@ -28,12 +28,12 @@ from common import Options, Row, main, row
 from ConfigSpace.hyperparameters import IntegerHyperparameter
 
 import shoestring as ss
-from shoestring.keyed import generator
-from shoestring.method import Proposal
+from shoestring.core.decisions import Proposal
+from shoestring.core.randomness import generator
 from shoestring.problems import Synthetic
 from shoestring.samplers import TPE, Random
 from shoestring.schedulers import Full
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 
 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
 optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -21,9 +21,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import shoestring as ss
-from shoestring.events import Closed, Event, Granted, Reported, from_json, to_json
+from shoestring.core.events import Closed, Event, Granted, Reported, from_json, to_json
+from shoestring.core.history import History
 from shoestring.executors import Simulated
-from shoestring.history import History
 from shoestring.logs.memory import MemoryLog
 from shoestring.problems import Synthetic, WithCurves
 

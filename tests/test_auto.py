@@ -2,8 +2,8 @@
 
 import pytest
 
-from shoestring.budget import Budget
-from shoestring.methods import auto, named
+from shoestring.core.budget import Budget
+from shoestring.methods.registry import auto, named
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import BHPT, BayesianOptimization, FreezeThaw, RandomSearch
+from shoestring.methods.baselines.freeze_thaw import entropies
+from shoestring.methods.baselines.rollout import reward
 from shoestring.methods.beliefs import grid
-from shoestring.methods.freeze_thaw import entropies
 from shoestring.methods.learning_curves import expected_improvement
-from shoestring.methods.rollout import reward
 from shoestring.models.action_values import (
     AHEAD,
     exhausted,

@@ -7,16 +7,16 @@ import pytest
 from ConfigSpace import EqualsCondition, ForbiddenEqualsClause
 
 import shoestring as ss
+from shoestring.core.decisions import Proposal
+from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
-from shoestring.keyed import generator
-from shoestring.method import Proposal
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
 from shoestring.samplers.candidates import climbed, neighbours, snapped
 from shoestring.samplers.gp import View, refit_size
 from shoestring.samplers.training import scaled, training
 from shoestring.schedulers import ASHA, Full
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 
 SAMPLERS = [GaussianProcess(), CMAES(), BOES(), BOES.thesis()]
 by_name = pytest.mark.parametrize("sampler", SAMPLERS, ids=["gp", "cmaes", "boes", "thesis"])
@@ -61,7 +61,7 @@ def test_mixed_and_conditional_spaces(sampler, problem):
     for arm in study.history.arms:
         study.history.codec.check(arm.config)
     assert study.best.value < min(problem.value(arm.config) for arm in study.history.arms[:10])
-    assert json.loads(json.dumps(study.trials[-1].notes)) == study.trials[-1].notes
+    assert json.loads(json.dumps(study.trials[-1].explanation)) == study.trials[-1].explanation
 
 
 @by_name
@@ -267,10 +267,10 @@ class TestStrategy:
                 return CMAES().propose(history, rng)
 
         study = played(Elsewhere(), UNIT, bowl, 50)
-        notes = [trial.notes.get("generation") for trial in study.trials]
-        assert notes[:30] == [None] * 30
-        assert notes[30:35] == [0] * 5
-        assert notes[-1] >= 1
+        generations = [(g.sampler_state or {}).get("number") for g in study.history.grants]
+        assert generations[:30] == [None] * 30
+        assert generations[30:35] == [0] * 5
+        assert generations[-1] >= 1
         first, given = ([bowl(trial.config) for trial in study.trials[s]] for s in (slice(30, 40), slice(30)))
         assert np.mean(first) < 0.5 * np.mean(given)
 
@@ -288,7 +288,7 @@ class TestStrategy:
 class TestBOES:
     def test_notes_say_who_proposed_and_how_the_models_voted(self):
         study = played(BOES.thesis(), UNIT, bowl, 30)
-        learned = [trial.notes for trial in study.trials if "source" in trial.notes]
+        learned = [trial.explanation for trial in study.trials if "source" in trial.explanation]
         assert len(learned) == 25
         assert {note["source"] for note in learned} <= {"tpe", "cma", "latin"}
         assert set(learned[0]["ranks"]) == {"gp", "et", "rf", "gbt"}
@@ -298,14 +298,14 @@ class TestBOES:
     @pytest.mark.parametrize("model", ["gp", "et", "rf", "gbt"])
     def test_an_ensemble_of_one_votes_as_that_one(self, model, combine):
         study = played(BOES(models=(model,), combine=combine), UNIT, bowl, 20)
-        ranks = [trial.notes["ranks"][model] for trial in study.trials if "ranks" in trial.notes]
+        ranks = [trial.explanation["ranks"][model] for trial in study.trials if "ranks" in trial.explanation]
         assert ranks.count(1) == len(ranks) == 15
 
     @pytest.mark.parametrize("source", ["tpe", "cma", "latin", "random", "local"])
     def test_each_source_alone(self, source):
         off = dict.fromkeys(("tpe", "cma", "latin", "random", "local"), 0)
         study = played(BOES(**{**off, source: 30}, climb=False, models=("et",)), UNIT, bowl, 15)
-        assert {t.notes["source"] for t in study.trials if "source" in t.notes} == {source}
+        assert {t.explanation["source"] for t in study.trials if "source" in t.explanation} == {source}
 
     def test_votes_and_ranks_can_differ(self):
         scores = {
@@ -328,7 +328,7 @@ class TestBOES:
 
     def test_every_second_suggestion_has_to_promise_more(self):
         study = played(BOES(), UNIT, bowl, 60)
-        assert [trial.notes["reach"] for trial in study.trials[5:11]] == [0.0, 0.05] * 3
+        assert [trial.explanation["reach"] for trial in study.trials[5:11]] == [0.0, 0.05] * 3
         # A run that has converged goes on to look elsewhere.
         known, rng = training(study.history, 3), generator(0, 0, "t")
         near = known.points[known.losses.argmin()] + rng.normal(size=(50, 4)) * 0.01

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import shoestring as ss
-from shoestring.events import Adopted, Granted, Reported
+from shoestring.core.events import Adopted, Granted, Reported
 from shoestring.testing.laws import check_budget_law
 
 PROGRAM = Path(__file__).parent / "programs" / "crash.py"

@@ -202,7 +202,7 @@ def test_it_finds_better_than_random_and_halving_on_curves_that_cross():
 
 def test_the_last_steps_go_to_the_arm_with_the_best_forecast():
     study, _ = played(Forecast(), curves(), budget=ss.Budget(steps=60), workers=1, max_resource=27)
-    last = [grant for grant in study.history.grants if (grant.notes or {}).get("by") == "end game"]
+    last = [grant for grant in study.history.grants if (grant.state or {}).get("rule") == "end game"]
     steps = {arm: sum(g.until - g.start for g in last if g.arm == arm) for arm in {g.arm for g in last}}
     assert max(steps.values()) > 0.6 * sum(steps.values()) > 5
     assert "steps left" in last[0].reason
@@ -226,10 +226,10 @@ def test_promotions_by_rank_have_their_share():
     study, _ = played(Forecast(), curves(), budget=ss.Budget(steps=400), workers=1, max_resource=27)
     by = {}
     for grant in study.history.grants:
-        by.setdefault((grant.notes or {}).get("by"), []).append(grant.until - grant.start)
+        by.setdefault((grant.state or {}).get("rule"), []).append(grant.until - grant.start)
     assert 0.2 < sum(by["guard"]) / 400 < 0.45
     none, _ = played(Forecast(guard=0.0), curves(), budget=ss.Budget(steps=400), workers=1, max_resource=27)
-    assert not any((grant.notes or {}).get("by") == "guard" for grant in none.history.grants)
+    assert not any((grant.state or {}).get("rule") == "guard" for grant in none.history.grants)
 
 
 def test_where_steps_are_free_every_trial_is_trained_to_its_end():

@@ -11,12 +11,13 @@ from typing import ClassVar
 import pytest
 
 from shoestring import Study, compose, samplers, schedulers
-from shoestring.budget import Budget
-from shoestring.events import Granted
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Continue, Proposal, Start
+from shoestring.core.events import Granted
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Continue, Proposal, Start
-from shoestring.methods import BOHB, BOSS, ParallelBOSS, described, named, names, rebuilt
+from shoestring.methods import BOHB, BOSS, ParallelBOSS
+from shoestring.methods.registry import described, named, names, rebuilt
 from shoestring.samplers import Random
 from shoestring.schedulers import (
     ASHA,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import shoestring as ss
-from shoestring.method import Continue, Replicate, Start
-from shoestring.observations import Observations, observed
+from shoestring.core.decisions import Continue, Replicate, Start
+from shoestring.core.observations import Observations, observed
 
 SPACE = {"x": (0.0, 1.0), "n": (1, 4), "act": ["relu", "tanh", "gelu"]}
 

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import shoestring as ss
+from shoestring.core.decisions import Done, Proposal
+from shoestring.core.randomness import generator
+from shoestring.core.untried import propose_new
 from shoestring.errors import EverythingFailed, ReadingError, SpaceError
 from shoestring.executors import Inline, Processes, Simulated
-from shoestring.keyed import generator
-from shoestring.method import Done, Proposal, propose_new
 from shoestring.methods import named
 from shoestring.problems import CurveTable, GridTable, Synthetic, WithCurves
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 from shoestring.testing import played
 
 DATA = Path(__file__).parents[1] / os.environ.get("SHOESTRING_DATA", "../shared/data")

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 import shoestring as ss
-from shoestring import display as display_module
-from shoestring.display import Display, Screen
-from shoestring.progress import watch
+from shoestring.ui import display as display_module
+from shoestring.ui.display import Display, Screen
+from shoestring.ui.progress import watch
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoestring as ss
-from shoestring.budget import Budget
-from shoestring.method import Continue, Start
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Continue, Start
 from shoestring.schedulers import ASHA, Hyperband, SuccessiveHalving
 from shoestring.schedulers.halving import HalvingRule, quota
 from shoestring.schedulers.rungs import ladder

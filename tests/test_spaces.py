@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoestring as ss
+from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
-from shoestring.keyed import generator
-from shoestring.spaces import Codec, deserialised, differing_parameter, serialised
+from shoestring.spaces.codec import Codec
+from shoestring.spaces.serialisation import deserialised, differing_parameter, serialised
 
 
 def full_space():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shoestring as ss
 from shoestring import Budget, Reading, Study
+from shoestring.core.decisions import Continue, Done, Replicate, Start
 from shoestring.errors import (
     BudgetError,
     CorruptLog,
@@ -26,7 +27,6 @@ from shoestring.errors import (
     StudyNotFound,
 )
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Continue, Done, Replicate, Start
 from shoestring.testing.laws import check_budget_law
 
 SPACE = {"x": (0.0, 1.0)}
@@ -368,11 +368,11 @@ class TestStored:
             ('{"v": 99, "trial": 0}', None, NewerLog),
             ("not json", None, CorruptLog),
             ("[1]", None, CorruptLog),
-            ('{"v": 1}', None, CorruptLog),
-            ('{"v": 1, "budget": {"steps": 5}}', "invented", CorruptLog),
-            ('{"v": 1, "trial": 0, "step": 1, "value": 0.5}', "reported", CorruptLog),
+            ('{"v": 2}', None, CorruptLog),
+            ('{"v": 2, "budget": {"steps": 5}}', "invented", CorruptLog),
+            ('{"v": 2, "trial": 0, "step": 1, "value": 0.5}', "reported", CorruptLog),
             (
-                '{"v":1,"trial":0,"arm":0,"replicate":0,"seed":1,"start":0,"until":9999,"reason":"r","worker":"w","config":{}}',
+                '{"v":2,"trial":0,"arm":0,"replicate":0,"seed":1,"start":0,"until":9999,"reason":"r","worker":"w","config":{}}',
                 None,
                 CorruptLog,
             ),

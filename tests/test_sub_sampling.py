@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import shoestring as ss
 from shoestring import compose
+from shoestring.core.decisions import Replicate, Start
+from shoestring.core.history import TrialRecord
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
-from shoestring.history import TrialRecord
-from shoestring.method import Replicate, Start
 from shoestring.methods import BOSS, ParallelBOSS
 from shoestring.models import sub_sampling as maths
 from shoestring.samplers import Grid, Random

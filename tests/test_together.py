@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import shoestring as ss
-from shoestring.events import Opened, Reported
+from shoestring.core.events import Opened, Reported
 from shoestring.logs import open_log
 from shoestring.testing.laws import check_budget_law
 

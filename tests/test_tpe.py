@@ -16,9 +16,9 @@ from ConfigSpace import (
 )
 
 import shoestring as ss
+from shoestring.core.observations import observed
+from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
-from shoestring.keyed import generator
-from shoestring.observations import observed
 from shoestring.samplers import TPE, Random
 from shoestring.schedulers import ASHA, Full
 
@@ -83,9 +83,9 @@ def test_mixed_and_conditional_spaces(space, loss, multivariate):
         study.history.codec.check(arm.config)
     start = min(loss(arm.config) for arm in study.history.arms[:10])
     assert study.best.value < start
-    learned = [trial for trial in study.trials if "score" in trial.notes]
+    learned = [trial for trial in study.trials if "score" in trial.explanation]
     assert len(learned) >= 45
-    assert json.loads(json.dumps(learned[-1].notes)) == learned[-1].notes
+    assert json.loads(json.dumps(learned[-1].explanation)) == learned[-1].explanation
 
 
 def test_learns_which_branch_is_good():
@@ -169,7 +169,7 @@ def test_order_is_all_that_counts():
     for change in (lambda v: v + 1024, lambda v: v * 8, lambda v: v / 4 - 2):
         changed = played(MIXED, lambda c, change=change: change(loss(c)), evaluations=40)
         assert [arm.config for arm in changed.history.arms] == [arm.config for arm in plain.history.arms]
-        assert [t.notes for t in changed.trials] == [t.notes for t in plain.trials]
+        assert [t.explanation for t in changed.trials] == [t.explanation for t in plain.trials]
     mirrored = played(MIXED, lambda c: -loss(c), evaluations=40, mode="max")
     assert [arm.config for arm in mirrored.history.arms] == [arm.config for arm in plain.history.arms]
 
@@ -190,7 +190,7 @@ def test_cached_equals_fresh(space):
         cached = TPE().propose(study.history, generator(0, grant.trial, "test"))
         study.history.drop_caches()
         assert cached == TPE().propose(study.history, generator(0, grant.trial, "test"))
-        checked += "score" in cached.notes
+        checked += "score" in cached.explanation
     assert checked > 30
 
 
@@ -198,7 +198,7 @@ def test_learns_at_the_furthest_step_with_enough():
     study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(steps=400), method=ss.compose(TPE(), ASHA()), max_resource=9)
     while (grant := study.ask()) is not None:
         study.tell(grant, [grant.config["x"]] * (grant.until - grant.start))
-    steps = [trial.notes["step"] for trial in study.trials if trial.step == 1 and "step" in trial.notes]
+    steps = [trial.explanation["step"] for trial in study.trials if trial.step == 1 and "step" in trial.explanation]
     assert steps == sorted(steps)
     assert steps[0] < steps[-1] == 9
 

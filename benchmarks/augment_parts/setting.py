@@ -19,7 +19,7 @@ from torch import nn
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import POLICIES, decoded
 from shoestring.augment.sources import small_network
-from shoestring.keyed import generator, integer
+from shoestring.core.randomness import generator, integer
 
 DATA = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[3] / "shared" / "data"))
 TRAIN, VALID = 500, 1000

@@ -12,7 +12,8 @@ from scipy.stats import rankdata
 
 from batch_optimisation_parts.runs import Run, played
 from batch_optimisation_parts.tasks import Task, suite
-from shoestring.method import Method, Sampler, compose
+from shoestring.core.composition import compose
+from shoestring.core.decisions import Method, Sampler
 from shoestring.problems import contest_score
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
 from shoestring.schedulers import Full

@@ -7,7 +7,7 @@ import time
 from common import Options, Row, row
 
 import shoestring as ss
-from shoestring.method import Sampler
+from shoestring.core.decisions import Sampler
 from shoestring.problems import Synthetic
 from shoestring.samplers import BOES, CMAES, GaussianProcess
 from shoestring.schedulers import Full
@@ -17,8 +17,8 @@ PROBLEM = Synthetic("hartmann6")
 
 def _study(sampler: Sampler, observations: int, room: int) -> ss.Study:
     """A study with so many observations, half of them near the best as an optimiser's are."""
-    from shoestring.keyed import generator
-    from shoestring.method import Proposal
+    from shoestring.core.decisions import Proposal
+    from shoestring.core.randomness import generator
 
     class Filling:
         def propose(self, history, rng):

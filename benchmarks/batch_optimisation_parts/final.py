@@ -8,7 +8,8 @@ from common import Options, Row, row
 from batch_optimisation_parts.keeping import Kept
 from batch_optimisation_parts.runs import play_ours
 from batch_optimisation_parts.tasks import contest_table
-from shoestring.method import Sampler, Scheduler, compose
+from shoestring.core.composition import compose
+from shoestring.core.decisions import Sampler, Scheduler
 from shoestring.problems import Contest, contest_score
 from shoestring.samplers import BOES, TPE, Random
 from shoestring.schedulers import ConfidenceStop, Full, SuccessiveHalving

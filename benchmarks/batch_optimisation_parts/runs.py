@@ -18,9 +18,9 @@ from ConfigSpace import CategoricalHyperparameter, OrdinalHyperparameter
 
 import shoestring as ss
 from batch_optimisation_parts.tasks import Task
-from shoestring.method import Method
+from shoestring.core.decisions import Method
 from shoestring.problems import Contest
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 
 ROUNDS, BATCH = 20, 5
 

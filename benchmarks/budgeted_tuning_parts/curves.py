@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sub_sampling_parts.curves import best_seen, played, recorded, task_row
 
-from shoestring.method import Method
+from shoestring.core.decisions import Method
 from shoestring.methods import named
 from shoestring.problems import CurveTable
 

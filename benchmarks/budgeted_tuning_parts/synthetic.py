@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sub_sampling_parts.pictures import new_figure, saved
 
 import shoestring as ss
+from shoestring.core.decisions import Decision, Method
+from shoestring.core.history import History
 from shoestring.executors import Simulated
-from shoestring.history import History
-from shoestring.method import Decision, Method
 from shoestring.methods import BHPT, BayesianOptimization, named
 from shoestring.models.freeze_thaw import Belief, Parameters, distances
 from shoestring.problems import CurveTable

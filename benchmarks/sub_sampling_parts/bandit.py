@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shoestring as ss
+from shoestring.core.composition import compose
+from shoestring.core.decisions import Scheduler
+from shoestring.core.randomness import generator, integer
 from shoestring.executors import Trial
-from shoestring.keyed import generator, integer
-from shoestring.method import Scheduler, compose
 from shoestring.samplers import Random
 from shoestring.schedulers.brackets import Bracket, Rule
 from shoestring.schedulers.evaluations import Record

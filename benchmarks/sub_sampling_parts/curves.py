@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 import shoestring as ss
-from shoestring.events import Closed, Event, Reported
+from shoestring.core.decisions import Method
+from shoestring.core.events import Closed, Event, Reported
 from shoestring.executors import Simulated
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Method
 from shoestring.methods import BOHB, BOSS, ParallelBOSS, named
 from shoestring.problems import CurveTable
 

@@ -9,12 +9,13 @@ from itertools import accumulate
 from common import Options, Row, row
 
 import shoestring as ss
-from shoestring.events import Event, Granted, Reported
+from shoestring.core.composition import compose
+from shoestring.core.decisions import Method
+from shoestring.core.events import Event, Granted, Reported
+from shoestring.core.history import History
+from shoestring.core.randomness import generator
 from shoestring.executors import Simulated
-from shoestring.history import History
-from shoestring.keyed import generator
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Method, compose
 from shoestring.methods import BOHB, BOSS, ParallelBOSS, named
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.samplers import Random

@@ -16,10 +16,10 @@ import numpy as np
 from common import Options, Row, row
 
 import shoestring as ss
+from shoestring.core.decisions import Method
+from shoestring.core.history import History
+from shoestring.core.randomness import generator
 from shoestring.executors import Simulated, Trial
-from shoestring.history import History
-from shoestring.keyed import generator
-from shoestring.method import Method
 from shoestring.methods import BOHB, BOSS, named
 from shoestring.problems import Synthetic
 

@@ -10,11 +10,11 @@ import numpy as np
 from common import Options, Row, row
 
 import shoestring as ss
-from shoestring.events import Closed, Event, Granted, Reported
+from shoestring.core.decisions import Method
+from shoestring.core.events import Closed, Event, Granted, Reported
+from shoestring.core.randomness import integer
 from shoestring.executors import Simulated, Trial
-from shoestring.keyed import integer
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Method
 from shoestring.methods import BOSS, ParallelBOSS
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.schedulers.brackets import hyperband_brackets, ladder_budget

@@ -14,7 +14,8 @@
     └── StorageError       the storage cannot be used
         ├── Conflict       another process appended first (handled inside)
         ├── CorruptLog     the log says something that cannot have happened
-        └── NewerLog       the log was written by a newer shoestring
+        ├── NewerLog       the log was written by a newer shoestring
+        └── OlderLog       the log was written by a shoestring too old to continue it
 """
 
 
@@ -68,3 +69,7 @@ class CorruptLog(StorageError):
 
 class NewerLog(StorageError):
     """The log was written by a newer version of shoestring."""
+
+
+class OlderLog(StorageError):
+    """The log was written by a version of shoestring whose studies this one cannot continue."""

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from shoestring.budget import Amounts, Budget, as_budget
+from shoestring.core.budget import Amounts, Budget, as_budget
+from shoestring.core.decisions import Done, Method
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import Event, Granted, Opened
+from shoestring.core.grants import Grant, next_grant
+from shoestring.core.history import Best, History, TrialRecord
+from shoestring.core.journal import Journal
+from shoestring.core.readings import Reading, readings_by_step
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
-from shoestring.events import Granted, Opened, Reading
+from shoestring.executors.base import Executor, Objective
 from shoestring.executors.checkpoints import files_of
-from shoestring.granting import Grant, next_grant
-from shoestring.history import Best, History, TrialRecord
-from shoestring.journal import Journal
-from shoestring.loading import stop_if_loading
-from shoestring.logs import Log, open_log
-from shoestring.method import Done, Method
-from shoestring.methods import auto, described, named, rebuilt
-from shoestring.spaces import as_space, differing_parameter, serialised
-from shoestring.telling import readings_by_step, refuse_other_value
+from shoestring.executors.driver import default_executor, drive
+from shoestring.executors.loading import stop_if_loading
+from shoestring.logs import open_log
+from shoestring.methods.registry import auto, described, named, rebuilt, same_method
+from shoestring.spaces.definition import as_space
+from shoestring.spaces.serialisation import differing_parameter, serialised
+from shoestring.ui.progress import watch
 
 if TYPE_CHECKING:
-    from shoestring.executors import Executor
+    import pandas
+    from ConfigSpace import ConfigurationSpace
+
+Mode = Literal["min", "max"]
 
 
 @dataclass(frozen=True)
@@ -57,13 +65,13 @@ class Study:
 
     def __init__(
         self,
-        space: Any,
+        space: ConfigurationSpace | Mapping[str, Any],
         *,
         budget: Budget | str,
         method: str | Method = "auto",
-        mode: str = "min",
+        mode: Mode = "min",
         max_resource: int | None = None,
-        storage: str | Path | Log | None = None,
+        storage: str | Path | EventLog | None = None,
         name: str | None = None,
         seed: int = 0,
         _objective: str | None = None,
@@ -74,26 +82,26 @@ class Study:
         opened = Opened(
             0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective
         )
-        _first_grant(chosen, opened)
         log, name = open_log(storage), _checked_name(name)
-        number, self.note = log.find(name), ""
+        number, self.note, history = log.find(name), "", None
         if number is None:
+            history = _opened_history(chosen, opened)
             try:
                 number, self.note = log.create(name, opened), note
             except Conflict:  # another process created it at this moment
-                number = log.find(name)
+                number, history = log.find(name), None
         assert number is not None
-        self._journal = Journal(log, number, chosen, name)
+        self._journal = Journal(log, number, name, chosen, history)
         stored = self.history.opened
         _refuse_differences(stored, opened, name, method == "auto")
-        if method == "auto":
+        if method == "auto" and history is None:
             self._journal.method = rebuilt(stored.method)
             if self._journal.method is None:
                 raise StudyMismatch(f"the stored study {name!r} has a method of its own: give it as method=...")
         self.budget = limits
 
     @classmethod
-    def load(cls, storage: str | Path | Log, name: str | None = None) -> Study:
+    def load(cls, storage: str | Path | EventLog, name: str | None = None) -> Study:
         """A stored study, as it stands. The name may be left out where there is only one.
 
         >>> import shoestring as ss
@@ -113,7 +121,7 @@ class Study:
             raise StudyNotFound(f"{asked}; it holds {held}")
         study = cls.__new__(cls)
         study.note = ""
-        study._journal = Journal(log, number, None, name)
+        study._journal = Journal(log, number, name, None)
         study._journal.method = rebuilt(study.history.opened.method)
         return study
 
@@ -194,10 +202,10 @@ class Study:
 
         A reading that is known already is ignored if it is the same and refused if it differs.
         """
-        for step, given in readings_by_step(grant, readings).items():
+        for step, given in readings_by_step(grant.start, grant.until, readings).items():
             trial = self._trial_of(grant)
             if step in trial.readings:
-                refuse_other_value(trial, step, given)
+                _refuse_other_value(trial, step, given)
             elif trial.state in ("failed", "lost", "stopped"):
                 raise ReadingError(
                     f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings"
@@ -219,25 +227,25 @@ class Study:
         return trials[grant.trial]
 
     def run(
-        self, objective: Any, *, workers: int = 1, executor: Executor | None = None, progress: bool | None = None
+        self, objective: Objective, *, workers: int = 1, executor: Executor | None = None, progress: bool | None = None
     ) -> Study:
         """Run the objective until the budget is spent or nothing is left to try."""
-        from shoestring.executors.driver import drive
-
         stop_if_loading()
         check_workers(workers, executor)
-        drive(self._journal, objective, workers, executor, progress, self.note)
+        drive(
+            self._journal, objective, executor or default_executor(workers), watch(self._journal, progress, self.note)
+        )
         if self.history.best() is None:
             raise EverythingFailed(_first_failure(self.history))
         return self
 
     def verify(self, method: Method | None = None) -> Verification:
-        """Decide again along the log and name the first grant that differs."""
+        """Replay the log and check every decision; the first that differs is named."""
         decider = method or self._journal.method
         if decider is None:
             raise MethodError("this study was made with a method of your own: pass it as verify(method=...)")
         history, checked = History(), 0
-        for position, event in enumerate(self._journal.log.read(self._journal.study, 0)):
+        for position, event in enumerate(self.events()):
             if isinstance(event, Granted):
                 again = next_grant(decider, history, event.worker, event.at)
                 if again != event:
@@ -246,7 +254,11 @@ class Study:
             history.apply(event)
         return Verification(checked)
 
-    def frame(self) -> Any:
+    def events(self) -> list[Event]:
+        """The events of the log, from the first one on."""
+        return self._journal.log.read(self._journal.study, 0)
+
+    def frame(self) -> pandas.DataFrame:
         """The readings as a pandas DataFrame, one row a reading (needs pandas)."""
         try:
             import pandas
@@ -313,20 +325,23 @@ def _method(given: object, budget: Budget, max_resource: int | None) -> tuple[Me
     return given, ""  # type: ignore[return-value]
 
 
-def _first_grant(method: Method, opened: Opened) -> None:
-    """Decide the first grant on an empty study, so that what cannot work fails before anything is spent."""
+def _opened_history(method: Method, opened: Opened) -> History:
+    """The history of a new study. Its first grant is decided now: what cannot work fails before it is stored."""
     history = History()
     history.apply(opened)
     answer = next_grant(method, history, "", opened.at)
     if not isinstance(answer, Granted):
         raise MethodError(f"the method has nothing to try: {answer.reason}")
+    return history
 
 
 def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
     differs = differing_parameter(stored.space, given.space)
-    for field in ("mode", "max_resource", "seed") if any_method else ("mode", "max_resource", "seed", "method"):
-        if differs is None and getattr(stored, field) != getattr(given, field):
-            differs = f"{field} was {getattr(stored, field)!r} and is now {getattr(given, field)!r}"
+    for field in ("mode", "max_resource", "seed", "method"):
+        ours, theirs = getattr(stored, field), getattr(given, field)
+        same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
+        if differs is None and not same:
+            differs = f"{field} was {ours!r} and is now {theirs!r}"
     if differs:
         raise StudyMismatch(f"the stored study {name!r} differs from the one given: {differs}; give it another name")
 
@@ -371,7 +386,27 @@ def _first_failure(history: History) -> str:
 def _difference(stored: Granted, again: object) -> str:
     if not isinstance(again, Granted):
         return f"the log grants trial {stored.trial}, the method decides {again!r}"
-    for field in ("trial", "config", "start", "until", "seed", "reason", "notes", "arm", "replicate", "reserved"):
+    for field in (
+        "trial",
+        "config",
+        "start",
+        "until",
+        "seed",
+        "reason",
+        "state",
+        "sampler_state",
+        "explanation",
+        "arm",
+        "replicate",
+        "goal",
+        "reserved",
+    ):
         if getattr(stored, field) != getattr(again, field):
             return f"{field} is {getattr(stored, field)!r} in the log, the method decides {getattr(again, field)!r}"
     return "the two grants differ"
+
+
+def _refuse_other_value(trial: TrialRecord, step: int, given: object) -> None:
+    known, value = trial.readings[step].value, given.value if isinstance(given, Reading) else given
+    if value != known:
+        raise ReadingError(f"step {step} of trial {trial.index} was told as {known!r} and is now told as {value!r}")

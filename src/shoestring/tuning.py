@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoestring.budget import Budget
-from shoestring.executors.base import check_objective
-from shoestring.loading import stop_if_loading
-from shoestring.logs import Log
-from shoestring.method import Method
-from shoestring.study import Study, check_workers
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Method
+from shoestring.core.event_log import EventLog
+from shoestring.executors.base import Executor, Objective, check_objective
+from shoestring.executors.loading import stop_if_loading
+from shoestring.study import Mode, Study, check_workers
 
 if TYPE_CHECKING:
-    from shoestring.executors import Executor
+    from ConfigSpace import ConfigurationSpace
 
 
 def tune(
-    objective: Any,
-    space: Any,
+    objective: Objective,
+    space: ConfigurationSpace | Mapping[str, Any],
     *,
     budget: Budget | str,
     method: str | Method = "auto",
-    mode: str = "min",
+    mode: Mode = "min",
     max_resource: int | None = None,
     workers: int = 1,
     executor: Executor | None = None,
-    storage: str | Path | Log | None = None,
+    storage: str | Path | EventLog | None = None,
     name: str | None = None,
     seed: int = 0,
     progress: bool | None = None,

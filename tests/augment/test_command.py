@@ -10,9 +10,9 @@ from shoestring.augment.policy_set import PolicySet
 from shoestring.cli import main
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoestring[augment]'")
-from shoestring.augment.pictures import draw_heatmaps, draw_strip  # noqa: E402
-from shoestring.augment.policies import Policy  # noqa: E402
-from shoestring.errors import StorageError  # noqa: E402
+from shoestring.augment.pictures import draw_heatmaps, draw_strip
+from shoestring.augment.policies import Policy
+from shoestring.errors import StorageError
 
 
 def run(*words):

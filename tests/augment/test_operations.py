@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoestring[augment]'")
-from shoestring.augment.operations import DRAWS, apply_operation, apply_policies  # noqa: E402
-from shoestring.augment.policies import LEVELS, OPERATIONS, Policy, decoded  # noqa: E402
-from shoestring.errors import SpaceError  # noqa: E402
+from shoestring.augment.operations import DRAWS, apply_operation, apply_policies
+from shoestring.augment.policies import LEVELS, OPERATIONS, Policy, decoded
+from shoestring.errors import SpaceError
 
 SIZES = [(32, 32), (8, 11), (17, 40)]
 

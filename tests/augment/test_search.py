@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoestring[augment]'")
-from torch import nn  # noqa: E402
+from torch import nn
 
-from shoestring.augment import Augment, Policy, PolicySet, search  # noqa: E402
-from shoestring.augment.gain import Twins  # noqa: E402
-from shoestring.augment.images import as_floats, as_images  # noqa: E402
-from shoestring.augment.operations import DRAWS, apply_policies  # noqa: E402
-from shoestring.augment.policies import decoded  # noqa: E402
-from shoestring.errors import BudgetError, MethodError, ObjectiveError, SpaceError, StorageError, StudyMismatch  # noqa: E402
+from shoestring.augment import Augment, Policy, PolicySet, search
+from shoestring.augment.gain import Twins
+from shoestring.augment.images import as_floats, as_images
+from shoestring.augment.operations import DRAWS, apply_policies
+from shoestring.augment.policies import decoded
+from shoestring.errors import BudgetError, MethodError, ObjectiveError, SpaceError, StorageError, StudyMismatch
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "augment.py"
 

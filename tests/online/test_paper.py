@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shoestring.keyed import generator
+from shoestring.core.randomness import generator
 from shoestring.models.kernels import Kernel
 from shoestring.online import TVGPUCB, Always, Bernoulli, Confident, Disjoint, Exactly, ExpectedLoss, OnlineTuner
 

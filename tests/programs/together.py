@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import shoestring as ss
+from shoestring.core.events import Budgeted
 from shoestring.errors import Conflict
-from shoestring.events import Budgeted
 from shoestring.logs import open_log
 
 

@@ -42,7 +42,7 @@ def draw_strip(
 ) -> None:
     """Images in the first row, and below it the same images under one policy a row."""
     from shoestring.augment.operations import DRAWS, apply_policies
-    from shoestring.keyed import generator
+    from shoestring.core.randomness import generator
 
     pil = _needed("PIL.Image", "augment")
     rows = [images]

@@ -33,10 +33,10 @@ from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.pruning import rule
 from shoestring.augment.saving import SavedSearch
 from shoestring.augment.watching import watched
-from shoestring.budget import Budget, as_budget
+from shoestring.core.budget import Budget, as_budget
+from shoestring.core.randomness import generator, integer
+from shoestring.core.workers import ticks
 from shoestring.errors import BudgetError, MethodError, ObjectiveError, SpaceError
-from shoestring.executors.workers import ticks
-from shoestring.keyed import generator, integer
 
 _MEASURED = 20  # steps after which a budget in seconds is translated into steps
 _UNKNOWN = 10**9  # the length of a round before that: a scheduler then keeps the rate as it is

@@ -18,8 +18,8 @@ from shoestring.augment.images import as_tensor
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import Policy, decoded
 from shoestring.augment.policy_set import PolicySet, RankedPolicy
+from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
-from shoestring.keyed import generator
 
 
 class Augment:

@@ -11,8 +11,8 @@ import numpy as np
 
 from shoestring.augment.estimates import estimated
 from shoestring.augment.policies import PAIRS, PER_PAIR, pair_at
-from shoestring.executors.workers import ticks
-from shoestring.wording import duration
+from shoestring.core.workers import ticks
+from shoestring.ui.formatting import duration
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

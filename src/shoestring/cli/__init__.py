@@ -14,11 +14,11 @@ from shoestring.errors import ShoestringError
 _HOMES = {
     "run": "running",
     "resume": "running",
-    "status": "looking",
-    "best": "looking",
-    "trials": "looking",
-    "export": "looking",
-    "verify": "looking",
+    "status": "inspecting",
+    "best": "inspecting",
+    "trials": "inspecting",
+    "export": "inspecting",
+    "verify": "inspecting",
     "demo": "demo",
     "augment": "augmenting",
 }

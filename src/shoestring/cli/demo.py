@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from shoestring.cli.looking import condition, table
-from shoestring.cli.opening import continuable, words_for_shell
+from shoestring.cli.inspecting import condition, table
+from shoestring.cli.studies import continuable, words_for_shell
+from shoestring.core.history import Arm
 from shoestring.errors import StorageError, StudyMismatch
-from shoestring.history import Arm
 from shoestring.logs import open_log
 from shoestring.study import Study
-from shoestring.wording import count_states, number
+from shoestring.ui.formatting import count_states, number
 
 STORAGE = "sqlite:///shoestring-demo.db"
 STUDY, RIVAL = "digits", "digits-random"

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shoestring.cli.opening import (
+from shoestring.cli.studies import (
     DEFAULT_STORAGE,
     continuable,
     json_option,
@@ -89,7 +89,7 @@ def _again(storage: str, name: str) -> str:
 
 
 def _conclude(study: Study, storage: str, as_json: bool) -> None:
-    from shoestring.cli.looking import print_json, show_status, summary
+    from shoestring.cli.inspecting import print_json, show_status, summary
 
     if as_json:
         print_json(summary(study))

@@ -74,7 +74,7 @@ class Session(Protocol):
 
 
 class Executor(Protocol):
-    def open(self, objective: Any, directory: Path) -> Session: ...
+    def open(self, objective: Objective, directory: Path) -> Session: ...
 
 
 class Trial:
@@ -99,6 +99,12 @@ class Trial:
 
     def __repr__(self) -> str:
         return f"Trial(config={self.config!r}, seed={self.seed}, start={self.start})"
+
+
+class Objective(Protocol):
+    """A function of a trial: it returns one reading, or yields one after each step."""
+
+    def __call__(self, trial: Trial, /) -> Any: ...
 
 
 def check_objective(objective: Any, max_resource: int | None) -> None:

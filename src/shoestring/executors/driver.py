@@ -9,15 +9,15 @@ from __future__ import annotations
 import logging
 import math
 import time
-from typing import Any
+from contextlib import AbstractContextManager
 
+from shoestring.core.decisions import Done
+from shoestring.core.events import Granted
+from shoestring.core.history import TrialRecord
+from shoestring.core.journal import Journal
 from shoestring.errors import EverythingFailed
-from shoestring.events import Granted
-from shoestring.executors.base import Executor, Job, Report, Session, check_objective
+from shoestring.executors.base import Executor, Job, Objective, Report, Session, check_objective
 from shoestring.executors.inline import Inline
-from shoestring.history import TrialRecord
-from shoestring.journal import Journal
-from shoestring.method import Done
 
 _logger = logging.getLogger("shoestring")
 
@@ -28,19 +28,15 @@ _POLL = 0.05
 _GLANCE = 0.5
 
 
-def drive(
-    journal: Journal, objective: Any, workers: int, executor: Executor | None, progress: bool | None, note: str = ""
-) -> None:
-    """Run the objective on an executor until the study has nothing more to grant."""
-    from shoestring.progress import watch
-
+def drive(journal: Journal, objective: Objective, executor: Executor, watched: AbstractContextManager[None]) -> None:
+    """Run the objective on an executor until the study has nothing more to grant; ``watched`` shows how it goes."""
     check_objective(objective, journal.history.max_resource)
     if isinstance(journal.peek(), Done):
         return  # nothing to do: no reason to start workers
-    session = (executor or default_executor(workers)).open(objective, journal.files())
+    session = executor.open(objective, journal.files())
     clock, journal.clock = journal.clock, session.now
     try:
-        with watch(journal, progress, note):
+        with watched:
             _Drive(journal, session).run()
     finally:
         session.close()

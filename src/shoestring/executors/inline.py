@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.workers import now
 from shoestring.errors import MethodError
 from shoestring.executors.base import Job, Report, Stepper, remembers_nothing
 from shoestring.executors.checkpoints import files_of
-from shoestring.executors.workers import now
 
 
 class _TimeIsUp(BaseException):

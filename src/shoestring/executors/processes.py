@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.workers import now
 from shoestring.errors import MethodError, ObjectiveError
 from shoestring.executors.base import Job, Report, remembers_nothing
 from shoestring.executors.checkpoints import files_of
-from shoestring.executors.worker import Setup
-from shoestring.executors.workers import now
+from shoestring.executors.worker_process import Setup
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class ProcessesSession:
     def _spawn(self) -> _Worker:
         ours, theirs = multiprocessing.Pipe()
         with theirs:
-            program = "from shoestring.executors.worker import main; main()"
+            program = "from shoestring.executors.worker_process import main; main()"
             command = [sys.executable, "-c", program, str(theirs.fileno())]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         worker = _Worker(process, ours)

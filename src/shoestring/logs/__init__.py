@@ -1,48 +1,16 @@
-"""Where the events are kept: ``read`` them from a position, ``append`` at an expected one.
-
-A log has no locks and no leases. Whoever appends says at which position; if somebody else was
-first, :class:`~shoestring.errors.Conflict` is raised, and the caller reads on and decides anew.
-"""
+"""Where the events of studies are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
+from shoestring.core.event_log import EventLog
 from shoestring.errors import StorageError
-from shoestring.events import Event
 
-__all__ = ["Log", "open_log"]
-
-
-class Log(Protocol):
-    def studies(self) -> list[str]:
-        """The names of the studies, oldest first."""
-        ...
-
-    def find(self, name: str) -> int | None:
-        """The study's number, or None if there is no such study."""
-        ...
-
-    def create(self, name: str, opened: Event) -> int:
-        """Begin a study with its first event; ``Conflict`` if the name is taken."""
-        ...
-
-    def read(self, study: int, start: int) -> list[Event]:
-        """The events from position ``start`` on."""
-        ...
-
-    def append(self, study: int, events: Sequence[Event], expect: int) -> None:
-        """Append at position ``expect``, all or none; ``Conflict`` if that position is taken."""
-        ...
-
-    def directory(self) -> Path:
-        """Where the files of trials belong; created by whoever writes there first."""
-        ...
+__all__ = ["open_log"]
 
 
-def open_log(storage: str | Path | Log | None, create: bool = True) -> Log:
+def open_log(storage: str | Path | EventLog | None, create: bool = True) -> EventLog:
     """The log behind a storage: None is memory, a path or ``sqlite:///path`` a SQLite file.
 
     Without ``create`` a file that is not there is an error: a mistyped name should not become a database.

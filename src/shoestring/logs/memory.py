@@ -8,8 +8,8 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+from shoestring.core.events import Event
 from shoestring.errors import Conflict
-from shoestring.events import Event
 
 
 class MemoryLog:

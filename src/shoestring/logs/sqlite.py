@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from shoestring.core.events import Event, from_json, to_json
 from shoestring.errors import Conflict, CorruptLog, StorageError
-from shoestring.events import Event, from_json, to_json
 
 T = TypeVar("T")
 

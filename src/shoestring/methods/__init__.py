@@ -1,13 +1,18 @@
-"""Methods that decide what to try and how long at once, methods by name, and as plain values for a log."""
+"""Methods: what to try and for how long, decided together; and every method by name."""
 
-from shoestring.methods.bayesian_optimization import BayesianOptimization
-from shoestring.methods.bhpt import BHPT
-from shoestring.methods.boss import BOHB, BOSS, ParallelBOSS
-from shoestring.methods.forecast import Forecast
-from shoestring.methods.freeze_thaw import FreezeThaw
-from shoestring.methods.random_search import RandomSearch
-from shoestring.methods.registry import auto, described, named, names, rebuilt
-from shoestring.methods.rollout import Rollout
+from typing import TYPE_CHECKING
+
+from shoestring._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from shoestring.methods.baselines.bayesian_optimization import BayesianOptimization
+    from shoestring.methods.baselines.freeze_thaw import FreezeThaw
+    from shoestring.methods.baselines.random_search import RandomSearch
+    from shoestring.methods.baselines.rollout import Rollout
+    from shoestring.methods.bhpt import BHPT
+    from shoestring.methods.boss import BOHB, BOSS, ParallelBOSS
+    from shoestring.methods.forecast import Forecast
+    from shoestring.methods.registry import named, names, register
 
 __all__ = [
     "BHPT",
@@ -19,9 +24,25 @@ __all__ = [
     "ParallelBOSS",
     "RandomSearch",
     "Rollout",
-    "auto",
-    "described",
     "named",
     "names",
-    "rebuilt",
+    "register",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BHPT": "bhpt",
+        "BOHB": "boss",
+        "BOSS": "boss",
+        "BayesianOptimization": "baselines.bayesian_optimization",
+        "Forecast": "forecast",
+        "FreezeThaw": "baselines.freeze_thaw",
+        "ParallelBOSS": "boss",
+        "RandomSearch": "baselines.random_search",
+        "Rollout": "baselines.rollout",
+        "named": "registry",
+        "names": "registry",
+        "register": "registry",
+    },
+)

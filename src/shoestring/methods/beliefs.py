@@ -18,30 +18,24 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Continue, Decision, Done, Start, Wait
+from shoestring.core.history import Arm, History
+from shoestring.core.observations import with_room
+from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
-from shoestring.history import Arm, History
-from shoestring.keyed import generator
-from shoestring.method import Continue, Decision, Done, Start, Wait
-from shoestring.methods.learning_curves import (
-    Pool,
-    loss_of_score,
-    remaining_steps,
-    steps_are_free,
-    trial_of,
-)
+from shoestring.methods.learning_curves import Pool, loss_of_score, remaining_steps, steps_are_free, trial_of
 from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
-from shoestring.observations import with_room
 from shoestring.schedulers.rungs import top_resource
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.models.action_values import Outlook
     from shoestring.models.freeze_thaw import Mixture, Parameters
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 # A full training has at most so many units, unless a unit is given.
 _UNITS = 27
@@ -128,8 +122,6 @@ class View:
     """Columns are the pool, then arms of earlier pools. ``values`` (K, times) holds the losses on the grid."""
 
     def __init__(self, options: OnBelief, top: int) -> None:
-        import numpy as np
-
         self.options = options
         self.steps = np.array(grid(top, options.unit))
         self._generation = -1
@@ -182,8 +174,6 @@ class View:
 
     def _gather(self, history: History) -> None:
         """The columns of a pool, nothing read yet."""
-        import numpy as np
-
         self.pool = Pool(history, self.options.pool * 2**self._generation)
         old = history.arms[: self._old_arms(self._generation)]
         outside = [arm for arm in old if self.pool.place(arm.config) is None]
@@ -203,8 +193,6 @@ class View:
         return self._columns[arm.index]
 
     def _learn_and_observe(self, history: History) -> None:
-        import numpy as np
-
         fit = self._fit_of(len(self.readings))
         if fit != self._fit:
             self._fit = fit
@@ -241,7 +229,6 @@ class View:
 
     def _believed(self, history: History) -> Mixture:
         """The belief of what was learned from."""
-        import numpy as np
 
         from shoestring.models.freeze_thaw import Belief, Mixture
 
@@ -258,7 +245,6 @@ class View:
         return replace(prior, lengthscale=prior.lengthscale * math.sqrt(self.points.shape[1] / _DIMENSIONS))
 
     def _learned(self, times: Array, rng: np.random.Generator) -> list[Parameters]:
-        import numpy as np
 
         from shoestring.models.freeze_thaw_learning import Readings, likeliest, sampled
 
@@ -270,8 +256,6 @@ class View:
 
     def scored(self) -> tuple[Array, Array, Array]:
         """The readings on the scale of the belief: as ``values``, and in log order beside their losses."""
-        import numpy as np
-
         losses = self._losses[: self._taken]
         if self.options.scale == "raw" or not len(losses):
             return self.values, losses, losses

@@ -27,16 +27,15 @@ their last step leave: then ĉ may be finished while there is budget left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import numpy as np
+
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Decision
 from shoestring.methods.beliefs import Now, OnBelief
 from shoestring.methods.learning_curves import counted
-
-if TYPE_CHECKING:
-    import numpy as np
 
 RULES = ("q", "q-alone", "kgm")
 

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import numpy as np
+
+from shoestring.core.composition import with_sampler
+from shoestring.core.decisions import Continue, Decision, Done, Replicate, Sampler, Start, read_state
+from shoestring.core.history import Arm, History
+from shoestring.core.untried import propose_new
 from shoestring.errors import MethodError
-from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Replicate, Sampler, Start, propose_new, with_sampler
 from shoestring.samplers import TPE
 from shoestring.schedulers.brackets import Bracket, Rule, halvings, hyperband_brackets, ladder_budget, next_in_brackets
 from shoestring.schedulers.evaluations import Record, check_options, warn_of_resuming
@@ -24,9 +28,6 @@ from shoestring.schedulers.halving import HalvingRule, quota
 from shoestring.schedulers.modified_sub_sampling import ModifiedSubSamplingRule, check_beta, potentials
 from shoestring.schedulers.rungs import check_rungs, cut_short, top_resource
 from shoestring.schedulers.sub_sampling import SubSampling, SubSamplingRule
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,9 @@ class ParallelBOSS:
                 proposal = None if exhausted else propose_new(self.sampler, history, rng)
                 if proposal is not None:
                     reason = f"an arm of bracket {number + 1}; {proposal.reason}"
-                    notes = {"bracket": number, "round": 0, **proposal.notes}
-                    return Start(budget, reason, proposal.config, notes)
+                    return Start(
+                        budget, reason, proposal.config, proposal.explanation, _Place(number, 0), proposal.state
+                    )
                 exhausted = True
                 if number > filled.last:
                     return Done("every configuration has been tried")
@@ -214,16 +216,23 @@ class ParallelBOSS:
 
     def _evaluation(self, arm: Arm, number: int, turn: int, budget: int) -> Continue | Replicate:
         reason = f"the most promising arm of bracket {number + 1} for round {turn + 1}, to step {budget}"
-        notes = {"bracket": number, "round": turn}
         if self.replicate == "resume":
-            return Continue(arm.trials[-1].index, budget, reason, notes)
-        return Replicate(arm.index, budget, f"{reason}, from a fresh start", notes)
+            return Continue(arm.trials[-1].index, budget, reason, state=_Place(number, turn))
+        return Replicate(arm.index, budget, f"{reason}, from a fresh start", state=_Place(number, turn))
 
 
 def _budgets(bracket: Bracket, eta: float) -> list[int]:
     """b, b·eta, … R."""
     turns = range(halvings(bracket.last, bracket.first, eta) + 1)
     return [budget for turn in turns if (budget := ladder_budget(bracket, turn, eta)) is not None]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The round of which bracket a grant belongs to, counted from 0."""
+
+    bracket: int
+    round: int
 
 
 class _Filled:
@@ -236,10 +245,10 @@ class _Filled:
 
     def update(self, history: History) -> _Filled:
         for grant in history.grants[self._seen :]:
-            if grant.notes and "bracket" in grant.notes:
-                place = int(grant.notes["bracket"]), int(grant.notes["round"])
-                self._arms.setdefault(place, []).append(grant.arm)
-                self.last = max(self.last, place[0])
+            place = read_state(_Place, grant.state)
+            if place is not None:
+                self._arms.setdefault((place.bracket, place.round), []).append(grant.arm)
+                self.last = max(self.last, place.bracket)
         self._seen = len(history.grants)
         return self
 

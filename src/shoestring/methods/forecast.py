@@ -28,9 +28,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Continue, Decision, Done, Start, Wait, read_state
+from shoestring.core.history import Arm, History
+from shoestring.core.untried import propose_new, taken
 from shoestring.errors import MethodError
-from shoestring.history import Arm, History
-from shoestring.method import Continue, Decision, Done, Start, Wait, propose_new, taken
 from shoestring.methods.learning_curves import (
     Pool,
     counted,
@@ -45,15 +49,12 @@ from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
 from shoestring.samplers.candidates import around
 from shoestring.schedulers.rungs import top_resource
-from shoestring.spaces import Codec, Config
+from shoestring.spaces.codec import Codec, Config
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.models.curve_process import CurveProcess
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 # Promotions by rank compare arms at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
 _RUNG = 2
@@ -76,6 +77,13 @@ def milestones(last: int) -> tuple[int, ...]:
         found.append(following)
         following += found[-2]
     return (*found, last) if last > 1 else (1,)
+
+
+@dataclass(frozen=True)
+class _By:
+    """Which rule decided a grant: "end game", "guard" or "model"."""
+
+    rule: str
 
 
 @dataclass(frozen=True)
@@ -127,8 +135,6 @@ class Forecast:
 
     def _end_game(self, history: History, view: _View, outlook: _Outlook, top: int) -> Continue | None:
         """(1) Little is left: the arm that will be best goes on."""
-        import numpy as np
-
         left = remaining_steps(history)
         if not view.paused.any() or left == math.inf:
             return None
@@ -137,7 +143,7 @@ class Forecast:
         if left > top / 2 and left > top - trial.step:
             return None
         reason = f"{counted(left)} left and {outlook.told(view, chosen)}, the best of those that can go on"
-        return Continue(trial.index, view.next_milestone(trial.step), reason, {"by": "end game"})
+        return Continue(trial.index, view.next_milestone(trial.step), reason, state=_By("end game"))
 
     def _promotion(self, history: History, view: _View) -> Continue | None:
         """(2) The best arm that stands in the top 1/eta of its rung, the highest rung first."""
@@ -150,15 +156,13 @@ class Forecast:
                 trial = trial_of(arm)
                 if trial.state == "paused" and trial.step < view.rungs[level + 1]:
                     reason = f"number {place + 1} of the {len(ranked)} that reached step {view.rungs[level]}"
-                    return Continue(trial.index, view.next_milestone(trial.step), reason, {"by": "guard"})
+                    return Continue(trial.index, view.next_milestone(trial.step), reason, state=_By("guard"))
         return None
 
     def _most_improvement(
         self, history: History, view: _View, outlook: _Outlook, rng: np.random.Generator, first: int
     ) -> Decision:
         """(3) The most expected improvement at T per step to the next milestone."""
-        import numpy as np
-
         gain = outlook.improvement / view.cost
         gain[~view.open] = -1.0
         best = int(np.argmax(gain))
@@ -169,19 +173,17 @@ class Forecast:
             trial = trial_of(arm)
             until = view.next_milestone(trial.step)
             reason = f"{outlook.told(view, arm)}, the most improvement to expect for {counted(until - trial.step)}"
-            return Continue(trial.index, until, reason, {"by": "model"})
+            return Continue(trial.index, until, reason, state=_By("model"))
         config, mean = self._refined(history, view, outlook, best, rng)
         reason = (
             f"a new arm, forecast to reach {outlook.in_words(mean)}, promises the most improvement for its first step"
         )
-        return Start(first, reason, config, {"by": "model"})
+        return Start(first, reason, config, state=_By("model"))
 
     def _refined(
         self, history: History, view: _View, outlook: _Outlook, best: int, rng: np.random.Generator
     ) -> tuple[Config, float]:
         """The best new arm of the pool, or one near it or near a good arm if that promises more."""
-        import numpy as np
-
         config, mean = view.pool.config(best), float(outlook.mean[best])
         if history.codec.rows is not None or (history.codec.finite and len(view.pool) < self.pool):
             return config, mean
@@ -214,8 +216,6 @@ class _Outlook:
     """What the process says now: forecasts of the end of every column, as scores."""
 
     def __init__(self, view: _View) -> None:
-        import numpy as np
-
         self.losses: Array = np.array(view.losses)
         self.scores = normal_scores(self.losses)
         self.w, self.scale = view.process.explained(self.scores)
@@ -248,7 +248,6 @@ class _View:
     """
 
     def __init__(self, history: History, options: Forecast, top: int) -> None:
-        import numpy as np
 
         from shoestring.models.curve_process import CurveProcess
 
@@ -281,7 +280,8 @@ class _View:
                 changed.add(trial.arm)
         for grant in history.grants[self._seen["grants"] :]:
             changed.add(grant.arm)
-            if grant.notes and grant.notes.get("by") == "guard":
+            by = read_state(_By, grant.state)
+            if by is not None and by.rule == "guard":
                 self.guarded += grant.until - grant.start
         for trial in history.closings[self._seen["closings"] :]:
             changed.add(trial.arm)
@@ -320,8 +320,6 @@ class _View:
             self._add(column, step, loss)
 
     def _begin(self, history: History, arm: Arm) -> None:
-        import numpy as np
-
         place = self.pool.place(arm.config)
         if place is None:
             point = history.codec.encode(arm.config)
@@ -350,8 +348,6 @@ class _View:
     @property
     def cost(self) -> Array:
         """Per column, the steps to its next milestone."""
-        import numpy as np
-
         places = np.searchsorted(self.milestones, self.step, side="right")
         return np.array([*self.milestones, math.inf])[places] - self.step
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shoestring.history import Arm, History, TrialRecord
-from shoestring.keyed import generator
-from shoestring.spaces import Codec, Config
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.history import Arm, History, TrialRecord
+from shoestring.core.randomness import generator
+from shoestring.spaces.codec import Codec, Config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
@@ -66,8 +66,6 @@ class Pool:
     """
 
     def __init__(self, history: History, size: int) -> None:
-        import numpy as np
-
         self.codec = history.codec
         rng = generator(history.seed, 0, f"pool of {size}")
         self._configs = list(_drawn(self.codec, size, rng))
@@ -116,8 +114,6 @@ def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config
 
 def loss_of_score(score: float, losses: Array, scores: Array) -> float:
     """The loss that stands where a score does among those seen; beyond them, the nearest."""
-    import numpy as np
-
     order = np.argsort(losses, kind="stable")
     return float(np.interp(score, scores[order], losses[order]))
 
@@ -130,7 +126,6 @@ def expected_improvement(mean: Array, deviation: Array, best: float | Array) -> 
     >>> expected_improvement(np.zeros(1), np.ones(1), 0.0).round(4).tolist()
     [0.3989]
     """
-    import numpy as np
 
     from shoestring.models import acquisition
 

@@ -1,7 +1,8 @@
-"""The names that ``method=`` takes, and how a method is written into a log and read back.
+"""The names that ``method=`` takes, and how a method is written into a log and rebuilt from it.
 
-A method is a frozen dataclass of plain values (or of other such dataclasses), so its description
-is its class and its fields.
+A method is a frozen dataclass of plain values (or of other such dataclasses), so its description is
+its class and its fields. Classes of other packages are found once they are registered, by
+:func:`register` or by an entry point of the group ``shoestring.methods``.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
 
-from shoestring import samplers, schedulers
-from shoestring.budget import Budget
+from shoestring import methods, samplers, schedulers
+from shoestring.core.budget import Budget
+from shoestring.core.composition import Composed, compose
+from shoestring.core.decisions import Method
 from shoestring.errors import MethodError
-from shoestring.method import Composed, Method, compose
-from shoestring.methods import bayesian_optimization, bhpt, boss, forecast, freeze_thaw, random_search, rollout
 
-_NAMED: dict[str, Callable[[], Method]] = {
+T = TypeVar("T")
+
+_NAMED: dict[str, Callable[[], Any]] = {
     "random": lambda: compose(samplers.Random(), schedulers.Full()),
     "grid": lambda: compose(samplers.Grid(), schedulers.Full()),
     "latin-hypercube": lambda: compose(samplers.LatinHypercube(), schedulers.Full()),
@@ -30,34 +34,49 @@ _NAMED: dict[str, Callable[[], Method]] = {
     "hyperband": lambda: compose(samplers.Random(), schedulers.Hyperband()),
     "asha": lambda: compose(samplers.Random(), schedulers.ASHA()),
     "asha-tpe": lambda: compose(samplers.TPE(), schedulers.ASHA()),
-    "bohb": boss.BOHB,
+    "bohb": lambda: methods.BOHB(),
     "ss": lambda: compose(samplers.Random(), schedulers.SubSampling()),
     "mss": lambda: compose(samplers.Random(), schedulers.ModifiedSubSampling()),
     "amss": lambda: compose(samplers.Random(), schedulers.AsyncSubSampling()),
-    "boss": boss.BOSS,
-    "pboss": boss.ParallelBOSS,
-    "forecast": forecast.Forecast,
-    "bhpt": bhpt.BHPT,
-    "bhpt-eps": lambda: bhpt.BHPT(epsilon=0.5),
-    "bhpt-kgm": lambda: bhpt.BHPT(rule="kgm"),
-    "freeze-thaw": freeze_thaw.FreezeThaw,
-    "rollout": rollout.Rollout,
-    "gp-ei": bayesian_optimization.BayesianOptimization,
+    "boss": lambda: methods.BOSS(),
+    "pboss": lambda: methods.ParallelBOSS(),
+    "forecast": lambda: methods.Forecast(),
+    "bhpt": lambda: methods.BHPT(),
+    "bhpt-eps": lambda: methods.BHPT(epsilon=0.5),
+    "bhpt-kgm": lambda: methods.BHPT(rule="kgm"),
+    "freeze-thaw": lambda: methods.FreezeThaw(),
+    "rollout": lambda: methods.Rollout(),
+    "gp-ei": lambda: methods.BayesianOptimization(),
 }
 
-# Beyond so many evaluations a quick sampler is preferred: the models' time would add up.
+# Beyond this many evaluations a fast sampler is preferred: the time to fit models would add up.
 _MANY = 1000
 
-_CLASSES: dict[str, type] = {
-    **{name: getattr(samplers, name) for name in samplers.__all__},
-    **{name: getattr(schedulers, name) for name in schedulers.__all__},
-    **{kind.__name__: kind for kind in (Composed, boss.BOHB, boss.BOSS, boss.ParallelBOSS, forecast.Forecast)},
-    "BHPT": bhpt.BHPT,
-    "BayesianOptimization": bayesian_optimization.BayesianOptimization,
-    "FreezeThaw": freeze_thaw.FreezeThaw,
-    "RandomSearch": random_search.RandomSearch,
-    "Rollout": rollout.Rollout,
-}
+_GROUP = "shoestring.methods"
+_registered: dict[str, type] = {}
+
+
+def register(cls: type[T]) -> type[T]:
+    """Make a method, sampler or scheduler class of your own known, so that stored studies can rebuild it.
+
+    Use it as a decorator, or name the class as an entry point of the group ``shoestring.methods`` in your
+    package's metadata. ``Study.load``, ``shoestring resume`` and ``verify`` then work as with built-in methods.
+
+    >>> from dataclasses import dataclass
+    >>> import shoestring as ss
+    >>> @ss.methods.register
+    ... @dataclass(frozen=True)
+    ... class Middle:
+    ...     share: float = 0.5
+    ...     def propose(self, history, rng):
+    ...         ...
+    """
+    if not (isinstance(cls, type) and is_dataclass(cls)):
+        raise MethodError(
+            f"{cls!r} cannot be registered: only a dataclass can be, because its fields are what the log records"
+        )
+    _registered[_key(cls)] = cls
+    return cls
 
 
 def names() -> list[str]:
@@ -76,7 +95,8 @@ def named(name: str) -> Method:
         near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         raise MethodError(f"there is no method {name!r}; {hint}Known are {', '.join(names())}")
-    return _NAMED[name]()
+    method: Method = _NAMED[name]()
+    return method
 
 
 def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
@@ -84,7 +104,7 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     if max_resource is None or max_resource == 1:
         many = min(budget.evaluations or math.inf, budget.steps or math.inf)
         if _MANY < many < math.inf:
-            return named("tpe"), f"auto picked tpe: {budget} is enough to learn from without a dear model"
+            return named("tpe"), f"auto picked tpe: {budget} is enough to learn from without an expensive model"
         return named("boes"), "auto picked boes: the objective gives one reading a trial, so only what to try matters"
     return named("forecast"), (
         f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
@@ -93,38 +113,77 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
 
 
 def described(method: object) -> dict[str, Any]:
-    """A method as plain JSON values; one of the user's own by its class name only."""
-    if not is_dataclass(method) or _CLASSES.get(type(method).__name__) is not type(method):
-        return {"class": f"{type(method).__module__}:{type(method).__qualname__}"}
-    values = {f.name: getattr(method, f.name) for f in fields(method)}
-    return {
-        "class": type(method).__name__,
-        **{
-            name: described(value) if hasattr(value, "propose") or hasattr(value, "next") else _as_json(value)
-            for name, value in values.items()
-        },
-    }
-
-
-def _as_json(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    """A method as plain JSON values: its class and, if it is a dataclass, its fields."""
+    values = {f.name: getattr(method, f.name) for f in fields(method)} if is_dataclass(method) else {}
+    return {"class": _key(type(method)), **{name: _as_json(value) for name, value in values.items()}}
 
 
 def rebuilt(description: Mapping[str, Any]) -> Any:
-    """The method of a description; None if it is one of the user's own."""
-    kind = _CLASSES.get(str(description.get("class")))
-    if kind is None:
-        return None
-    values = {
-        name: rebuilt(value) if isinstance(value, Mapping) and "class" in value else value
-        for name, value in description.items()
-        if name != "class"
-    }
-    if any(value is None and description[name] is not None for name, value in values.items()):
+    """The method of a description; None if a class in it is not known or holds more than plain values."""
+    cls = _class_of(str(description.get("class")))
+    values = {name: _from_json(value) for name, value in description.items() if name != "class"}
+    if cls is None or any(value is _UNKNOWN for value in values.values()):
         return None
     try:
-        return kind(**values)
+        return cls(**values)
     except TypeError as error:
-        raise MethodError(
-            f"the log's method {dict(description)!r} cannot be rebuilt by this version: {error}"
-        ) from None
+        raise MethodError(f"the log's method {dict(description)!r} does not fit this version: {error}") from None
+
+
+def same_method(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether two descriptions are of the same method; options that a log does not name have their defaults."""
+    if stored == given:
+        return True
+    again = rebuilt(stored)
+    return again is not None and described(again) == given
+
+
+_UNKNOWN = object()
+
+
+def _key(cls: type) -> str:
+    """How a class is called in a log: by its bare name if it is one of ours."""
+    return cls.__name__ if _builtin(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _builtin(name: str) -> type | None:
+    if name == "Composed":
+        return Composed
+    for package in (samplers, schedulers, methods):
+        if name in package.__all__ and name[0].isupper():
+            cls: type = getattr(package, name)
+            return cls
+    return None
+
+
+def _class_of(key: str) -> type | None:
+    """The class of a key; packages are only imported by the entry points that they declare themselves."""
+    found = _builtin(key) or _registered.get(key)
+    if found is None and any(point.value == key for point in entry_points(group=_GROUP)):
+        for point in entry_points(group=_GROUP):
+            if point.value == key:
+                found = register(point.load())
+    return found
+
+
+def _as_json(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_as_json(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(part) for name, part in value.items()}
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return {"object": f"{value.__module__}:{value.__qualname__}"}
+    return described(value) if is_dataclass(value) else {"object": _key(type(value))}
+
+
+def _from_json(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    if "object" in value:
+        return _UNKNOWN
+    if "class" not in value:
+        return dict(value)
+    part = rebuilt(value)
+    return _UNKNOWN if part is None else part

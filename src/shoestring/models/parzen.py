@@ -25,14 +25,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
-    Codes = NDArray[np.int64]
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 # A value counts as at least this likely, which keeps the logarithms finite.
 _TINY = 1e-300
@@ -46,8 +44,6 @@ def fit(
     ``choices`` (d,) is the number of unordered choices of an axis, 0 for an ordered one; ``edges`` the
     bounds of the cells of an ordered axis with few values, None for all others.
     """
-    import numpy as np
-
     rows = np.vstack([points, np.full((1, points.shape[1]), np.nan)])
     share = np.append(weights, prior)
     bounds = [np.arange(k + 1) / k if k else edges[axis] for axis, k in enumerate(choices)]
@@ -77,8 +73,6 @@ class Parzen:
 
     def log_marginals(self, points: Array) -> Array:
         """The log density of each axis by itself; 0 where inactive. Shape (m, d) to (m, d)."""
-        import numpy as np
-
         result = np.empty(points.shape)
         for place, axis in enumerate(self.gaussians.axes):
             result[:, axis] = _log_mix(self.gaussians.log_kernels(points, slice(place, place + 1)), self.weights)
@@ -91,8 +85,6 @@ class Parzen:
 
         Where an axis has few values the coordinate is the middle of one.
         """
-        import numpy as np
-
         d = len(self.gaussians.axes) + len(self.tables)
         rows = rng.choice(len(self.weights), (m, 1 if together else d), p=self.weights)
         rows, u = np.broadcast_to(rows, (m, d)), rng.random((m, d))
@@ -116,7 +108,6 @@ class _Gaussians:
 
     @classmethod
     def around(cls, axes: Codes, centres: Array, h: Array) -> _Gaussians:
-        import numpy as np
         from scipy.special import ndtr
 
         active, z = ~np.isnan(centres), centres - 0.5
@@ -127,8 +118,6 @@ class _Gaussians:
 
     def log_kernels(self, points: Array, which: slice = slice(None)) -> Array:
         """The sum over the axes of log k_a. Shape (m, d) to (m, n + 1)."""
-        import numpy as np
-
         z = points[:, self.axes[which]] - 0.5
         active = ~np.isnan(z)
         z = np.where(active, z, 0.0)
@@ -139,7 +128,6 @@ class _Gaussians:
 
     def quantiles(self, u: Array, rows: Codes) -> Array:
         """The points below which a share ``u`` of the kernels of ``rows`` lies; both (m, d), to (m, r)."""
-        import numpy as np
         from scipy.special import ndtr, ndtri
 
         u, h = u[:, self.axes], self.bandwidths
@@ -160,8 +148,6 @@ class _Table:
 
     @classmethod
     def around(cls, axis: int, centres: Array, bounds: Array, h: float, ordered: bool) -> _Table:
-        import numpy as np
-
         widths = np.diff(bounds)
         shares = _cell_shares(bounds, h) if ordered else (1 - h) * np.eye(len(widths)) + h * widths
         log = np.zeros((len(widths) + 1, len(widths) + 1))
@@ -176,8 +162,6 @@ class _Table:
 
     def quantiles(self, u: Array, rows: Codes) -> Array:
         """The middle of the value that holds the quantile ``u`` of the kernels of ``rows``; all (m,)."""
-        import numpy as np
-
         cumulated = np.exp(self.log[:-1, self.values[rows]]).cumsum(axis=0)
         value: Codes = (cumulated[:-1] <= u * cumulated[-1]).sum(axis=0)
         return _middles(self.bounds)[value]
@@ -185,7 +169,6 @@ class _Table:
 
 def _cell_shares(bounds: Array, h: float) -> Array:
     """The share of each cell in a Gaussian around the middle of each other, cut off at 0 and 1. Shape (K, K)."""
-    import numpy as np
     from scipy.special import ndtr
 
     middles = _middles(bounds)
@@ -200,16 +183,12 @@ def _middles(bounds: Array) -> Array:
 
 def _value(x: Array, bounds: Array) -> Codes:
     """Which value a coordinate stands for; K where it is inactive."""
-    import numpy as np
-
     k = len(bounds) - 1
     return np.where(np.isnan(x), k, np.clip(np.searchsorted(bounds, x, side="right") - 1, 0, k - 1))
 
 
 def _log_mix(kernels: Array, weights: Array) -> Array:
     """log sum_i w_i exp(kernel_i) by rows; overwrites the kernels. Shape (m, n + 1) to (m,)."""
-    import numpy as np
-
     top = kernels.max(axis=1)
     kernels -= top[:, None]
     np.exp(kernels, out=kernels)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
 def normal_scores(losses: Array) -> Array:
@@ -19,7 +16,6 @@ def normal_scores(losses: Array) -> Array:
     >>> normal_scores(np.array([1e9, 0.1, 0.1])).round(3).tolist()
     [0.967, -0.431, -0.431]
     """
-    import numpy as np
     from scipy.special import ndtri
 
     order = np.argsort(losses, kind="stable")

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
-from shoestring.keyed import generator
 from shoestring.online.domains import Arms, Domain
 from shoestring.online.view import Player, View
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoestring.errors import SpaceError
-from shoestring.spaces import Codec, as_space
+from shoestring.spaces.codec import Codec
+from shoestring.spaces.definition import as_space
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.keyed import generator
+from shoestring.core.randomness import generator
 from shoestring.models.time_varying import ArmFilter, Forgetting, Looks, Process, WindowedProcess
 from shoestring.online import optima
 from shoestring.online.domains import Arms, Cube

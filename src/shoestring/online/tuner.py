@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring.core.randomness import generator
 from shoestring.errors import MethodError, ReadingError, StudyMismatch
-from shoestring.keyed import generator
 from shoestring.online.domains import Arms, as_domain
 from shoestring.online.looks import Confident, LookRule, Progress, Verdict
 from shoestring.online.packing import pack, unpack

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
-from shoestring.errors import ReadingError, SpaceError
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from shoestring.errors import ReadingError, SpaceError
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of an ``.npz`` by name."""
-    import numpy as np
-
     try:
         with np.load(path, allow_pickle=False) as held:
             return {name: held[name] for name in held.files}
@@ -49,8 +46,6 @@ def checked_step(step: int, max_resource: int) -> int:
 
 def checked_seconds(seconds: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
     """Durations in the shape of the readings; where none was recorded, none passes."""
-    import numpy as np
-
     if seconds is None:
         return None
     given = np.asarray(seconds, dtype=float)

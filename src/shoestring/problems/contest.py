@@ -28,13 +28,13 @@ from functools import cached_property
 from statistics import NormalDist, fmean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
-from shoestring.budget import Budget
+from shoestring.core.budget import Budget
+from shoestring.core.history import History
+from shoestring.core.randomness import generator, integer
+from shoestring.core.readings import Reading
 from shoestring.errors import SpaceError
-from shoestring.events import Reading
-from shoestring.history import History
-from shoestring.keyed import generator, integer
 from shoestring.problems.arrays import checked_step
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace

@@ -13,15 +13,16 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.history import History
 from shoestring.errors import SpaceError
-from shoestring.history import History
 from shoestring.problems.arrays import checked_mode, checked_seconds, checked_step, read_arrays, required
-from shoestring.spaces import as_space
+from shoestring.spaces.definition import as_space
 
 if TYPE_CHECKING:
-    import numpy as np
     from ConfigSpace import ConfigurationSpace
-    from numpy.typing import NDArray
 
     from shoestring.executors.base import Trial
 
@@ -157,8 +158,6 @@ class CurveTable:
         >>> CurveTable([[1], [2], [3]], [[1], [2], [4]], mode="max").normalised_regret(3)
         0.5
         """
-        import numpy as np
-
         if isinstance(seen, History):
             seen = seen.sign * min((loss for _, _, loss in seen.readings), default=math.inf)
         gap, typical = seen - self.best, float(np.median(self._best_of_rows)) - self.best
@@ -168,8 +167,6 @@ class CurveTable:
 
 
 def _checked_curves(Y: Any) -> NDArray[np.float64]:
-    import numpy as np
-
     curves = np.asarray(Y, dtype=float)
     if curves.ndim != 2 or not curves.size:
         raise SpaceError(f"Y has the shape {curves.shape}; it needs one row a configuration and one column a step")
@@ -178,8 +175,6 @@ def _checked_curves(Y: Any) -> NDArray[np.float64]:
 
 def _columns(X: Any, names: Sequence[str] | None, rows: int) -> dict[str, list[Any]]:
     """The values of each parameter as plain Python ones."""
-    import numpy as np
-
     values = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if values.ndim != 2 or not values.shape[1]:
         raise SpaceError(f"X has the shape {values.shape}; it needs one row a configuration and one column a parameter")
@@ -244,8 +239,6 @@ def _parameter(name: str, values: list[Any], logarithmic: bool) -> Any:
 
 def _outward(low: float, high: float) -> tuple[float, float]:
     """A range that still holds both ends when ConfigSpace has rounded it to 13 decimals."""
-    import numpy as np
-
     lower, upper = float(np.round(low, 13)), float(np.round(high, 13))
     return lower - 1e-13 if lower > low else lower, upper + 1e-13 if upper < high else upper
 
@@ -296,8 +289,6 @@ def _tell_apart(columns: dict[str, list[Any]], space: ConfigurationSpace) -> Non
 
 def _best_of_rows(Y: NDArray[np.float64], mode: str) -> NDArray[np.float64]:
     """Each row's best reading before its first bad one, which ends the trial; rows without any are left out."""
-    import numpy as np
-
     reachable = np.logical_and.accumulate(np.isfinite(Y), axis=1)
     if not reachable.any():
         raise SpaceError("Y has no row whose first reading is finite: every trial would fail")
@@ -308,8 +299,6 @@ def _best_of_rows(Y: NDArray[np.float64], mode: str) -> NDArray[np.float64]:
 
 
 def _held_after_end(Y: NDArray[np.float64], held: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
-    import numpy as np
-
     if "length" not in held:
         return Y
     length = np.asarray(held["length"], dtype=int)
@@ -321,6 +310,4 @@ def _held_after_end(Y: NDArray[np.float64], held: dict[str, NDArray[Any]]) -> ND
 
 def _durations(cost: NDArray[Any] | None, skip: int) -> NDArray[np.float64] | None:
     """From seconds since the start to seconds a step."""
-    import numpy as np
-
     return None if cost is None else np.diff(np.asarray(cost, dtype=float), axis=1, prepend=0.0)[:, skip:]

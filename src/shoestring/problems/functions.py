@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from shoestring.spaces import log, space
+from shoestring.spaces.definition import log, space
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace

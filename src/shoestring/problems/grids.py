@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
-from shoestring.keyed import integer
 from shoestring.problems.arrays import checked_mode, checked_seconds, checked_step, read_arrays, required
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.executors.base import Trial
 
 # What the known tables call their readings, and which way is better.
@@ -111,8 +111,6 @@ class GridTable:
             raise SpaceError(f"parameter {name!r} is {given}; the grid has {', '.join(map(repr, axis))}") from None
 
     def _run(self, config: Mapping[str, Any], seed: int) -> tuple[int, ...]:
-        import numpy as np
-
         index = self.index(config)
         recorded = np.flatnonzero(np.isfinite(self._values[index]))
         run = int(recorded[integer(seed, 0, "repeat") % len(recorded)]) if len(recorded) else 0
@@ -141,8 +139,6 @@ def _numeric(axis: Sequence[Any]) -> bool:
 
 
 def _as_repeats(values: Any, axes: int) -> Any:
-    import numpy as np
-
     array = None if values is None else np.asarray(values, dtype=float)
     return array[..., None] if array is not None and array.ndim == axes else array
 
@@ -175,8 +171,6 @@ def _parameter(name: str, axis: list[Any], continuous: bool) -> Any:
 
 def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Means over the recorded runs, NaN where there is none."""
-    import numpy as np
-
     recorded = np.isfinite(values)
     counts = recorded.sum(axis=-1)
     sums = np.where(recorded, values, 0.0).sum(axis=-1)
@@ -184,8 +178,6 @@ def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _where_best(means: NDArray[np.float64], mode: str) -> tuple[int, ...]:
-    import numpy as np
-
     if not np.isfinite(means).any():
         raise SpaceError("the array holds no finite value: every trial would fail")
     place = np.nanargmin(means) if mode == "min" else np.nanargmax(means)

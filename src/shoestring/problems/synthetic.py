@@ -10,11 +10,12 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
-from shoestring.keyed import integer
 from shoestring.problems.arrays import checked_step
 from shoestring.problems.functions import SMOOTH, STRUCTURED
-from shoestring.spaces import Config, space
+from shoestring.spaces.codec import Config
+from shoestring.spaces.definition import space
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace

@@ -21,11 +21,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Proposal
+from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Proposal
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, first_free, latin, open_points, snapped, uniform
 from shoestring.samplers.cmaes import drawn_around_best
@@ -34,11 +37,7 @@ from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.tpe import TPE
 from shoestring.samplers.training import Training, scaled, thinned, training
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 SOURCES = ("tpe", "cma", "latin", "random", "local")
 MODELS = ("gp", "et", "rf", "gbt")
@@ -116,16 +115,14 @@ class BOES:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         ranks = {model: int((values > values[chosen]).sum()) + 1 for model, values in scores.items()}
         reason = f"proposed by {sources[chosen]}, {votes.get(chosen, 0)} of {len(scores)} models have it first"
-        notes = {"step": known.step, "source": sources[chosen], "ranks": ranks}
-        notes |= {"candidates": len(points), "reach": reach}
-        return Proposal(history.codec.decode(points[chosen]), reason, notes)
+        explanation = {"step": known.step, "source": sources[chosen], "ranks": ranks}
+        explanation |= {"candidates": len(points), "reach": reach}
+        return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
     def _candidates(
         self, history: History, known: Training, view: View | None, rng: np.random.Generator
     ) -> tuple[Array, list[str]]:
         """Algorithm 5, line 1: points (m, d) and where each is from."""
-        import numpy as np
-
         rows = open_points(history, rng)
         if rows is not None:
             return rows, ["table"] * len(rows)
@@ -169,7 +166,6 @@ class BOES:
 
     def _ranked(self, scores: dict[str, Array]) -> tuple[NDArray[np.int64], dict[int, int]]:
         """The candidates from best to worst (Algorithm 5, line 5), and how many models have one first."""
-        import numpy as np
         from scipy.stats import rankdata
 
         total = np.average([rankdata(-values) for values in scores.values()], axis=0, weights=self.weights or None)
@@ -182,9 +178,8 @@ class BOES:
 
 def _forest(model: str, history: History, known: Training, transform: str) -> tuple[Any, float]:
     """A fitted forest and the best value in its scale; kept by what it was made of."""
-    import numpy as np
 
-    from shoestring.keyed import generator
+    from shoestring.core.randomness import generator
     from shoestring.models.forests import forest
     from shoestring.samplers.candidates import embedding
 

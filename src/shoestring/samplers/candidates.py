@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from shoestring.axes import Axis
-from shoestring.history import History
-from shoestring.method import free_rows, taken
-from shoestring.spaces import Codec
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.history import History
+from shoestring.core.untried import free_rows, taken
+from shoestring.spaces.axes import Axis
+from shoestring.spaces.codec import Codec
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.models.embedding import Embedding
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 # A table with more free rows than this is looked at in part.
 _MOST_ROWS = 2000
@@ -28,7 +28,6 @@ def embedding(history: History) -> Embedding:
     """How the axes of a study become columns for models."""
 
     def make() -> Embedding:
-        import numpy as np
 
         from shoestring.models.embedding import Embedding
 
@@ -41,8 +40,6 @@ def embedding(history: History) -> Embedding:
 
 def snapped(points: Array, codec: Codec) -> Array:
     """The points that configurations stand at: the middle of a value's cell, NaN where inactive. Shape (m, d)."""
-    import numpy as np
-
     if codec.space.conditions:
         return np.array([codec.encode(codec.decode(point)) for point in points]).reshape(points.shape)
     result = np.clip(points, 0.0, 1.0)
@@ -57,8 +54,6 @@ def snapped(points: Array, codec: Codec) -> Array:
 
 def latin(rng: np.random.Generator, m: int, d: int) -> Array:
     """A Latin hypercube: one of m points in every slice of each axis. Shape (m, d)."""
-    import numpy as np
-
     slices = np.empty((m, d))
     for j in range(d):
         slices[:, j] = rng.permutation(m)
@@ -67,8 +62,6 @@ def latin(rng: np.random.Generator, m: int, d: int) -> Array:
 
 def uniform(history: History, rng: np.random.Generator, m: int) -> Array:
     """Points by the space's own priors. Shape (m, d)."""
-    import numpy as np
-
     codec = history.codec
     if any(axis.prior for axis in codec.axes):
         return np.array([codec.sample_point(rng) for _ in range(m)]).reshape(m, codec.dimensions)
@@ -77,8 +70,6 @@ def uniform(history: History, rng: np.random.Generator, m: int) -> Array:
 
 def around(centres: Array, rng: np.random.Generator, m: int, codec: Codec) -> Array:
     """Points near some of the known ones: on a few axes a step of any size up to a fifth, or another choice."""
-    import numpy as np
-
     d = codec.dimensions
     points = centres[rng.integers(len(centres), size=m)].copy()
     move = rng.random((m, d)) < max(1 / d, min(0.5, 2 / d))
@@ -96,8 +87,6 @@ def around(centres: Array, rng: np.random.Generator, m: int, codec: Codec) -> Ar
 
 def _reflected(points: Array) -> Array:
     """A point that left the cube comes back by as much."""
-    import numpy as np
-
     folded = np.abs(points) % 2.0
     return np.where(folded > 1, 2 - folded, folded)
 
@@ -131,7 +120,6 @@ def climbed(points: Array, history: History, score: Score, slope: ScoreWithGradi
 
 def _ascended(points: Array, codec: Codec, slope: ScoreWithGradient) -> Array:
     """L-BFGS-B on the sum over all points, each with its own coordinates."""
-    import numpy as np
     from scipy.optimize import minimize
 
     # Where every value is looked at afterwards, slopes add nothing.
@@ -154,8 +142,6 @@ def _ascended(points: Array, codec: Codec, slope: ScoreWithGradient) -> Array:
 
 def _stepped(points: Array, codec: Codec, score: Score, rounds: int) -> Array:
     """Coordinate search over the values next to each point, for as long as any gets better."""
-    import numpy as np
-
     if not codec.cells.any():
         return points
     points, values = points.copy(), score(points)
@@ -176,8 +162,6 @@ def _stepped(points: Array, codec: Codec, score: Score, rounds: int) -> Array:
 
 def neighbours(points: Array, codec: Codec) -> tuple[Array, NDArray[np.int64]]:
     """Points that differ in one axis with values: another choice, or a value or two away. And whose they are."""
-    import numpy as np
-
     near, owner = [np.empty((0, points.shape[1]))], []
     for i, point in enumerate(points):
         for j, axis in enumerate(codec.axes):
@@ -203,8 +187,6 @@ def _values_near(axis: Axis, own: Any, here: float) -> list[float]:
 
 def _filled(points: Array) -> Array:
     """What becomes active by another choice begins in the middle."""
-    import numpy as np
-
     return np.where(np.isnan(points), 0.5, points)
 
 

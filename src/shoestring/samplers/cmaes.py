@@ -20,20 +20,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Proposal, read_state
+from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Proposal
 from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.training import training
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.models.embedding import Embedding
 
-    Array = NDArray[np.float64]
-    Codes = NDArray[np.int64]
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 # The best share of the arms that the first distribution is laid around, and how many at the least.
 _SHARE, _LEAST = 0.15, 4
@@ -60,8 +60,6 @@ class CMAES:
                 raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
-        import numpy as np
-
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
         known = training(history, max(self.startup, 2))
@@ -74,7 +72,8 @@ class CMAES:
         strategy = self._played(begun, embed(known.points[own]), known.losses[own])
         point = embed.points(_drawn(strategy, rng)[None])[0]
         reason = f"from the distribution of generation {strategy.generation + 1}"
-        return Proposal(history.codec.decode(point), reason, {"generation": strategy.generation, "step": known.step})
+        state = _Generation(strategy.generation)
+        return Proposal(history.codec.decode(point), reason, {"step": known.step}, state)
 
     def _played(self, begun: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
         """The strategy, told of its own arms generation by generation."""
@@ -88,8 +87,15 @@ class CMAES:
         return strategy
 
 
+@dataclass(frozen=True)
+class _Generation:
+    """The generation that the strategy drew a configuration in, counted from 0."""
+
+    number: int
+
+
 class _Proposed:
-    """The arms that a strategy proposed: a generation in their notes says so."""
+    """The arms that the strategy proposed, rather than the initial design."""
 
     def __init__(self) -> None:
         self._arms: list[int] = []
@@ -97,7 +103,7 @@ class _Proposed:
 
     def update(self, history: History) -> list[int]:
         for grant in history.grants[self._seen :]:
-            if grant.config is not None and "generation" in (grant.notes or ()):
+            if read_state(_Generation, grant.sampler_state) is not None:
                 self._arms.append(grant.arm)
         self._seen = len(history.grants)
         return self._arms
@@ -105,8 +111,6 @@ class _Proposed:
 
 def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
     """A point of the strategy's distribution, drawn again while it lies outside of the cube."""
-    import numpy as np
-
     strategy.reseed_rng(int(rng.integers(2**31)))
     for _ in range(20):
         x = strategy.ask()
@@ -117,7 +121,6 @@ def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
 
 def columns_of(choices: Codes) -> Embedding:
     """The columns that a normal distribution moves in: what is inactive has no column of its own."""
-    import numpy as np
 
     from shoestring.models.embedding import Embedding
 
@@ -137,8 +140,6 @@ def promising(moved: Array, losses: Array) -> tuple[Array, float, Array]:
 
 def drawn_around_best(choices: Codes, points: Array, losses: Array, rng: np.random.Generator, m: int) -> Array:
     """m points of the normal distribution around the best arms. Shape (m, d)."""
-    import numpy as np
-
     embed = columns_of(choices)
     mean, sigma, covariance = promising(embed(points), losses)
     root = np.linalg.cholesky(covariance + 1e-10 * np.eye(len(mean)))

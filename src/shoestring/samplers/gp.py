@@ -19,21 +19,21 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Proposal
+from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Proposal
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
 from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.training import TRANSFORMS, Training, scaled, thinned, training
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.models.gaussian_process import Process
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 # Known without loading the models.
 ACQUISITION_NAMES = ("log-ei", "ei", "pi", "ucb")
@@ -85,12 +85,10 @@ class GaussianProcess:
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} arms"
-        notes = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
-        return Proposal(history.codec.decode(points[chosen]), reason, notes)
+        explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
+        return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
     def _candidates(self, view: View, rng: np.random.Generator) -> Array:
-        import numpy as np
-
         rows = open_points(view.history, rng)
         if rows is not None:
             return rows
@@ -139,8 +137,6 @@ class View:
 
     def _process(self, transform: str, warp: bool) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
-        import numpy as np
-
         known, history = self.known, self.history
         n, f = refit_size(len(known.points)), refit_size(len(known.failed))
         first = thinned(known.losses[:n], _MOST_KNOWN)
@@ -167,8 +163,6 @@ class View:
 
     def slope(self, points: Array) -> tuple[Array, Array]:
         """The acquisition and its gradient on the ordered axes. Shape (m, d) to (m,) and (m, d)."""
-        import numpy as np
-
         mean, sd, mean_slope, sd_slope = self.process.predict_with_gradient(self.embed(points))
         value, by_mean, by_sd = self._acquire(mean, sd, self.best)
         columns = by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
@@ -183,16 +177,12 @@ class View:
 
     def searched(self, points: Array) -> Array:
         """The points, and those that climbing from the best of them leads to."""
-        import numpy as np
-
         top = ascending(-self.score(points))[:_CLIMBERS]
         return np.vstack([climbed(points[top], self.history, self.score, self.slope), points])
 
 
 def ascending(values: Array) -> NDArray[np.int64]:
     """The order of the values, ties by place."""
-    import numpy as np
-
     return np.argsort(values, kind="stable")
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import numpy as np
+
+from shoestring.core.decisions import Proposal
+from shoestring.core.history import History
+from shoestring.core.randomness import generator
+from shoestring.core.untried import free_rows, taken
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.keyed import generator
-from shoestring.method import Proposal, free_rows, taken
 from shoestring.samplers.candidates import latin
-from shoestring.spaces import Codec, Config
-
-if TYPE_CHECKING:
-    import numpy as np
+from shoestring.spaces.codec import Codec, Config
 
 
 def random_config(history: History, rng: np.random.Generator) -> Config:

@@ -27,19 +27,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Proposal
+from shoestring.core.history import History
+from shoestring.core.observations import Observations, observed
+from shoestring.core.untried import taken
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Proposal, taken
 from shoestring.models.parzen import Parzen, fit
-from shoestring.observations import Observations, observed
 from shoestring.samplers.simple import first_design, random_config
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
@@ -101,16 +102,14 @@ class TPE:
         points, scores = self._candidates(likely, unlikely, history.codec, rng)
         chosen = _first_free(points, scores, history)
         reason = f"{self.candidates} candidates from the {len(good)} best of {len(good) + len(bad)} arms at step {step}"
-        notes = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
-        return Proposal(history.codec.decode(points[chosen]), reason, notes)
+        explanation = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
+        return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
     def drawn(self, history: History, rng: np.random.Generator, m: int) -> Array:
         """m points, each the best of ``candidates`` from the density of the good; random if too little is known.
 
         For samplers that choose among the points of several. Shape (m, d).
         """
-        import numpy as np
-
         seen, codec = observed(history), history.codec
         step = seen.furthest_step(self.enough or max(self.startup, 2))
         if not step:
@@ -125,8 +124,6 @@ class TPE:
 
     def _split(self, seen: Observations, step: int) -> tuple[Codes, Codes]:
         """The good arms, best first, and the bad ones in log order."""
-        import numpy as np
-
         losses = seen.losses(step)
         known = np.flatnonzero(~np.isnan(losses))
         failed = seen.failed & np.isnan(losses)
@@ -137,8 +134,6 @@ class TPE:
         return good, np.flatnonzero(compared)
 
     def _fitted(self, good: Array, bad: Array, history: History) -> tuple[Parzen, Parzen]:
-        import numpy as np
-
         choices = history.codec.choices
         edges = history.cached("cell edges", lambda: _cell_edges(history.codec))
         h = _bandwidths(good, edges, self.bandwidth)
@@ -152,8 +147,6 @@ class TPE:
         self, likely: Parzen, unlikely: Parzen, codec: Codec, rng: np.random.Generator
     ) -> tuple[Array, Array]:
         """Points drawn from l and their scores log l - log g. Shapes (m, d) and (m,)."""
-        import numpy as np
-
         points = likely.sample(rng, self.candidates, self.multivariate)
         if codec.space.conditions:
             points = np.array([codec.encode(codec.decode(point)) for point in points])
@@ -175,8 +168,6 @@ def _first_free(points: Array, scores: Array, history: History) -> int:
 
 def _bandwidths(good: Array, edges: Sequence[Array | None], scale: float) -> Array:
     """Scott's rule on the spread of the good arms, counting the uniform prior as one more. Shape (d,)."""
-    import numpy as np
-
     n = np.count_nonzero(~np.isnan(good), axis=0)
     mean = np.nansum(good, axis=0) / np.maximum(n, 1)
     spread = np.sqrt((np.nansum((good - mean) ** 2, axis=0) + 1 / 12) / (n + 1))
@@ -187,8 +178,6 @@ def _bandwidths(good: Array, edges: Sequence[Array | None], scale: float) -> Arr
 
 def _cell_edges(codec: Codec) -> list[Array | None]:
     """Per axis, the bounds of the cells where it is ordered and has few values."""
-    import numpy as np
-
     edges: list[Array | None] = []
     for axis in codec.axes:
         own: Any = codec.space[axis.name]

@@ -7,17 +7,15 @@ rounded there, so that adding a constant to all readings, or scaling them, chang
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from shoestring.history import History
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.history import History
+from shoestring.core.observations import observed
 from shoestring.models.scores import normal_scores
-from shoestring.observations import observed
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 TRANSFORMS = ("none", "tame", "rank")
 
@@ -49,8 +47,6 @@ class Training:
 
 def training(history: History, enough: int) -> Training | None:
     """The arms at the furthest step that ``enough`` of them reached; None if there is no such step."""
-    import numpy as np
-
     seen = observed(history)
     step = seen.furthest_step(enough)
     if not step:
@@ -69,15 +65,11 @@ class _Last:
     """Per arm, where its last reading stands among all readings, and its loss."""
 
     def __init__(self) -> None:
-        import numpy as np
-
         self.place: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.loss: Array = np.empty(0)
         self._seen = 0
 
     def update(self, history: History) -> _Last:
-        import numpy as np
-
         short = len(history.arms) - len(self.place)
         if short > 0:
             room = max(short, len(self.place), 16)
@@ -97,8 +89,6 @@ def thinned(losses: Array, most: int) -> NDArray[np.int64]:
     >>> thinned(np.array([5.0, 1.0, 4.0, 2.0, 3.0, 6.0]), 4)
     array([1, 3, 4, 5])
     """
-    import numpy as np
-
     if len(losses) <= most:
         return np.arange(len(losses))
     order, half = np.argsort(losses, kind="stable"), most // 2
@@ -112,8 +102,6 @@ def scaled(losses: Array, transform: str) -> Array:
     "none" only shifts and scales. "tame" draws in the bad tail first: beyond the median by a logarithm, so
     that a few readings that exploded leave the others apart. "rank" keeps nothing but the order.
     """
-    import numpy as np
-
     values = losses
     if transform == "rank":
         values = normal_scores(losses)

@@ -1,12 +1,17 @@
-"""How long to run it."""
+"""Schedulers: how long to run each trial."""
 
-from shoestring.schedulers.asha import ASHA
-from shoestring.schedulers.async_sub_sampling import AsyncSubSampling
-from shoestring.schedulers.confidence_stop import ConfidenceStop
-from shoestring.schedulers.full import Full
-from shoestring.schedulers.halving import Hyperband, SuccessiveHalving
-from shoestring.schedulers.modified_sub_sampling import ModifiedSubSampling
-from shoestring.schedulers.sub_sampling import SubSampling
+from typing import TYPE_CHECKING
+
+from shoestring._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from shoestring.schedulers.asha import ASHA
+    from shoestring.schedulers.async_sub_sampling import AsyncSubSampling
+    from shoestring.schedulers.confidence_stop import ConfidenceStop
+    from shoestring.schedulers.full import Full
+    from shoestring.schedulers.halving import Hyperband, SuccessiveHalving
+    from shoestring.schedulers.modified_sub_sampling import ModifiedSubSampling
+    from shoestring.schedulers.sub_sampling import SubSampling
 
 __all__ = [
     "ASHA",
@@ -18,3 +23,17 @@ __all__ = [
     "SubSampling",
     "SuccessiveHalving",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ASHA": "asha",
+        "AsyncSubSampling": "async_sub_sampling",
+        "ConfidenceStop": "confidence_stop",
+        "Full": "full",
+        "Hyperband": "halving",
+        "ModifiedSubSampling": "modified_sub_sampling",
+        "SubSampling": "sub_sampling",
+        "SuccessiveHalving": "halving",
+    },
+)

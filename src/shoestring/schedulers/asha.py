@@ -18,8 +18,8 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoestring.history import Arm, History
-from shoestring.method import Decision
+from shoestring.core.decisions import Decision
+from shoestring.core.history import Arm, History
 from shoestring.schedulers.evaluations import Record, check_options
 from shoestring.schedulers.rungs import (
     Arrivals,

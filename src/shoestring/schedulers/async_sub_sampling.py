@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoestring.history import History
-from shoestring.method import Decision
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.models import sub_sampling as maths
 from shoestring.schedulers.evaluations import Record, check_options, warn_of_resuming
 from shoestring.schedulers.modified_sub_sampling import check_beta

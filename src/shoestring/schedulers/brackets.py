@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shoestring.history import Arm, History, TrialRecord
-from shoestring.method import Continue, Decision, Done, Replicate, Start, Wait
+from shoestring.core.decisions import Continue, Decision, Done, Replicate, Start, Wait
+from shoestring.core.history import Arm, History, TrialRecord
 from shoestring.schedulers.evaluations import Record
 
 
@@ -122,7 +122,7 @@ def _next_in_bracket(
         members = members[: len(at.records)]  # the bracket went on without the arms that it could not get
     elif len(members) < current.arms and may_start:
         reason = f"arm {len(members) + 1} of {current.arms} of bracket {number + 1}"
-        return Start(current.first, reason, notes={"bracket": number, "round": 0})
+        return Start(current.first, reason)
     while not at.over:
         budget = rule.budget(current, at.turn)
         if budget is None or not members:
@@ -150,12 +150,11 @@ def _open_evaluation(
     for rank, position in enumerate(at.standing):
         arm, record = members[position], at.records[position]
         trial = _trial(arm, record, rule.replicate)
-        notes = {"bracket": number, "round": at.turn}
         reason = f"number {rank + 1} of round {at.turn + 1} of bracket {number + 1}, to step {budget}"
         if trial is None:
-            return Replicate(arm.index, budget, f"{reason}, from a fresh start", notes)
+            return Replicate(arm.index, budget, f"{reason}, from a fresh start")
         if trial.state == "paused" and trial.step < budget:
-            return Continue(trial.index, budget, reason, notes)
+            return Continue(trial.index, budget, reason)
         if trial.state == "running" and trial.step < budget:
             running = Wait(f"round {at.turn + 1} of bracket {number + 1} is not complete")
     return running

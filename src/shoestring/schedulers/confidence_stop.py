@@ -22,9 +22,9 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoestring.core.decisions import Continue, Decision, Done, Start, Wait
+from shoestring.core.history import History, TrialRecord
 from shoestring.errors import MethodError
-from shoestring.history import History, TrialRecord
-from shoestring.method import Continue, Decision, Done, Start, Wait
 from shoestring.schedulers.rungs import top_resource
 
 
@@ -54,9 +54,9 @@ class ConfidenceStop:
         trial = standing.first()
         if trial is not None:
             reason = f"it may still win after {trial.step} of {top} steps"
-            return Continue(trial.index, trial.step + 1, reason, {"goal": trial.step + 1})
+            return Continue(trial.index, trial.step + 1, reason)
         if may_start:
-            return Start(1, "no trial that may win is waiting, so a new arm", notes={"goal": 1})
+            return Start(1, "no trial that may win is waiting, so a new arm")
         if history.running:
             return Wait("what is running may still win")
         return Done("nothing is left to start, and nothing that may win to carry on")

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from shoestring.core.history import TrialRecord
+from shoestring.core.readings import Reading
 from shoestring.errors import MethodError
-from shoestring.events import Reading
-from shoestring.history import TrialRecord
 from shoestring.models.sub_sampling import Series, Vector, largest_window_mean
 
 WEIGHTS = ("equal", "budget", "inverse-variance")

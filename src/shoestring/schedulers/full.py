@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoestring.history import History
-from shoestring.method import Decision, Done, Start
+from shoestring.core.decisions import Decision, Done, Start
+from shoestring.core.history import History
 from shoestring.schedulers.rungs import cut_short
 
 

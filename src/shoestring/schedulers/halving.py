@@ -19,9 +19,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Decision
 from shoestring.schedulers.brackets import Bracket, halvings, hyperband_brackets, ladder_budget, next_in_brackets
 from shoestring.schedulers.evaluations import Record, check_options
 from shoestring.schedulers.rungs import check_rungs, top_resource

@@ -17,9 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.history import History
-from shoestring.method import Decision
 from shoestring.models import sub_sampling as maths
 from shoestring.schedulers.brackets import Bracket, ladder_budget, next_in_brackets
 from shoestring.schedulers.evaluations import Record, against, check_options, leader_of, warn_of_resuming

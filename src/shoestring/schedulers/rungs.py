@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from shoestring.core.decisions import Continue, Decision, Done, Replicate, Start
+from shoestring.core.history import Arm, History, TrialRecord
 from shoestring.errors import MethodError
-from shoestring.history import Arm, History, TrialRecord
-from shoestring.method import Continue, Decision, Done, Replicate, Start
 
 
 def check_rungs(eta: float, min_resource: int) -> None:
@@ -44,11 +44,6 @@ def ladder(min_resource: int, max_resource: int, eta: float) -> tuple[int, ...]:
     return (*rungs, max_resource)
 
 
-def goal_of(trial: TrialRecord) -> int:
-    """Where a trial was sent; its grant may have been cut shorter by the end of the budget."""
-    return int(trial.notes.get("goal", trial.until))
-
-
 def cut_short(history: History, rungs: Sequence[int]) -> Continue | None:
     """A trial that the end of the budget left on its way goes on first, once there is more; the earliest one."""
     places = tuple(rungs)
@@ -56,8 +51,8 @@ def cut_short(history: History, rungs: Sequence[int]) -> Continue | None:
     if not cut:
         return None
     trial = min(cut, key=lambda trial: trial.index)
-    until = max(goal_of(trial), next(rung for rung in rungs if rung > trial.step))
-    return Continue(trial.index, until, "it was cut short when the budget ran out", trial.notes)
+    until = max(trial.goal, next(rung for rung in rungs if rung > trial.step))
+    return Continue(trial.index, until, "it was cut short when the budget ran out")
 
 
 class _Cut:
@@ -78,7 +73,7 @@ class _Cut:
         return self._cut
 
     def _short(self, trial: TrialRecord) -> bool:
-        return trial.state == "paused" and (trial.step not in self._rungs or trial.step < goal_of(trial))
+        return trial.state == "paused" and (trial.step not in self._rungs or trial.step < trial.goal)
 
 
 class Arrivals:
@@ -95,14 +90,14 @@ class Arrivals:
         new, self._read = history.readings[self._read :], len(history.readings)
         for trial, step, _ in new:
             level = self._level.get(step)
-            if level is not None and (self._resumes or step == goal_of(trial)):
+            if level is not None and (self._resumes or step == trial.goal):
                 yield level, trial
 
     def failures(self, history: History) -> Iterator[tuple[int, TrialRecord]]:
         """The rung that a failed trial was on its way to, and the trial."""
         new, self._closed = history.closings[self._closed :], len(history.closings)
         for trial in new:
-            level = next((level for level, rung in enumerate(self._rungs) if rung >= goal_of(trial)), None)
+            level = next((level for level, rung in enumerate(self._rungs) if rung >= trial.goal), None)
             if level is not None and trial.state != "finished":
                 yield level, trial
 
@@ -112,7 +107,7 @@ def waits_at(arm: Arm, rung: int, replicate: str) -> bool:
     trial = arm.trials[-1]
     if replicate == "resume":
         return trial.state == "paused" and trial.step == rung
-    return trial.step == rung == goal_of(trial) and trial.state in ("paused", "finished")
+    return trial.step == rung == trial.goal and trial.state in ("paused", "finished")
 
 
 def promotion(arm: Arm, rungs: Sequence[int], level: int, replicate: str, rank: int, among: int) -> Decision:
@@ -121,11 +116,11 @@ def promotion(arm: Arm, rungs: Sequence[int], level: int, replicate: str, rank: 
     reason = f"number {rank + 1} of the {among} that reached step {rungs[level]}, on to {goal}"
     if replicate == "resume":
         return Continue(arm.trials[-1].index, goal, reason)
-    return Replicate(arm.index, goal, f"{reason}, from a fresh start", {"goal": goal})
+    return Replicate(arm.index, goal, f"{reason}, from a fresh start")
 
 
 def otherwise(rungs: Sequence[int], may_start: bool) -> Decision:
     """Nobody can be promoted: a new arm, if there is one."""
     if may_start:
-        return Start(rungs[0], "nothing to promote, so a new arm", notes={"goal": rungs[0]})
+        return Start(rungs[0], "nothing to promote, so a new arm")
     return Done("nothing left to promote or to start")

@@ -19,8 +19,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoestring.history import History
-from shoestring.method import Decision
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.models import sub_sampling as maths
 from shoestring.schedulers.brackets import Bracket, next_in_brackets
 from shoestring.schedulers.evaluations import Record, against, check_options, leader_of, warn_of_resuming

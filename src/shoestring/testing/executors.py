@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shoestring.budget import Budget
+from shoestring.core.budget import Budget
+from shoestring.core.composition import compose
 from shoestring.executors import Executor, Trial
-from shoestring.method import compose
 from shoestring.samplers import Random
 from shoestring.schedulers import ASHA, Full
 from shoestring.study import Study

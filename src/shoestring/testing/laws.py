@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shoestring.budget import Budget
-from shoestring.events import Closed, Event, Granted, from_json, to_json
-from shoestring.granting import next_grant
-from shoestring.history import History
-from shoestring.method import Method, Sampler, Scheduler, compose
+from shoestring.core.budget import Budget
+from shoestring.core.composition import compose
+from shoestring.core.decisions import Method, Sampler, Scheduler
+from shoestring.core.events import Closed, Event, Granted, from_json, to_json
+from shoestring.core.grants import next_grant
+from shoestring.core.history import History
 from shoestring.samplers import Random
 from shoestring.schedulers import Full
-from shoestring.spaces import Codec
+from shoestring.spaces.codec import Codec
 from shoestring.testing.playground import Playground, played
 
 BUDGETS = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import Budgeted, Opened, Reported
 from shoestring.errors import Conflict
-from shoestring.events import Budgeted, Opened, Reported
-from shoestring.logs import Log
 
 
-def check_log(open_again: Callable[[], Log]) -> None:
+def check_log(open_again: Callable[[], EventLog]) -> None:
     """``open_again`` opens the same, at first empty, storage each time it is called."""
     log = open_again()
     opened = Opened(0.0, {"hyperparameters": []}, {"class": "x"}, {"steps": 3}, "min", None, 0)

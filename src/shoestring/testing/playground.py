@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from shoestring.budget import Budget
-from shoestring.events import Event, Reading
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Method
+from shoestring.core.events import Event
+from shoestring.core.readings import Reading
 from shoestring.executors import Simulated, Trial
 from shoestring.logs.memory import MemoryLog
-from shoestring.method import Method
 from shoestring.study import Study
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shoestring.history import TrialRecord
+from shoestring.core.history import TrialRecord
 
 STATES = ("running", "paused", "finished", "failed", "stopped", "lost")
 
@@ -14,7 +14,7 @@ STATES = ("running", "paused", "finished", "failed", "stopped", "lost")
 def number(value: object) -> str:
     """A number short enough to read; anything else as it is.
 
-    >>> from shoestring.wording import number
+    >>> from shoestring.ui.formatting import number
     >>> number(0.012345678), number(96), number("relu")
     ('0.01235', '96', 'relu')
     """
@@ -28,7 +28,7 @@ def settings(config: Mapping[str, Any]) -> str:
 def duration(seconds: float) -> str:
     """Seconds in the two units that matter.
 
-    >>> from shoestring.wording import duration
+    >>> from shoestring.ui.formatting import duration
     >>> duration(7.4), duration(95), duration(3725)
     ('7 s', '1 min 35 s', '1 h 2 min')
     """
@@ -58,13 +58,12 @@ def states(trials: Iterable[TrialRecord]) -> str:
 def method_name(description: Mapping[str, Any]) -> str:
     """The name of a method as it stands in a log: a known name if it has one, else its parts.
 
-    >>> from shoestring.methods import described, named
-    >>> from shoestring.wording import method_name
+    >>> from shoestring.methods.registry import described, named
+    >>> from shoestring.ui.formatting import method_name
     >>> method_name(described(named("asha"))), method_name({"class": "mine:Method"})
     ('asha', 'mine:Method')
     """
-    from shoestring.methods import described, named
-    from shoestring.methods.registry import names
+    from shoestring.methods.registry import described, named, names
 
     for name in names():
         if name != "auto" and described(named(name)) == description:

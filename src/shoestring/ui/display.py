@@ -17,10 +17,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from shoestring.executors.workers import ticks
-from shoestring.history import History, TrialRecord
-from shoestring.journal import Journal
-from shoestring.wording import amount, duration, method_name, number, settings, states
+from shoestring.core.history import History, TrialRecord
+from shoestring.core.journal import Journal
+from shoestring.core.workers import ticks
+from shoestring.ui.formatting import amount, duration, method_name, number, settings, states
 
 logger = logging.getLogger("shoestring")
 

@@ -11,23 +11,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from shoestring.budget import Budget
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Done, Method, Wait
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import Adopted, Budgeted, Closed, Event, Granted, Reported
+from shoestring.core.grants import next_grant
+from shoestring.core.history import History, TrialRecord
+from shoestring.core.readings import Reading, checked_reading
+from shoestring.core.workers import is_alive, new_worker, now, retire
 from shoestring.errors import BudgetError, Conflict, CorruptLog, MethodError, ReadingError
-from shoestring.events import Adopted, Budgeted, Closed, Event, Granted, Reading, Reported, checked_reading
-from shoestring.executors.workers import is_alive, new_worker, now, retire
-from shoestring.granting import next_grant
-from shoestring.history import History, TrialRecord
-from shoestring.logs import Log
-from shoestring.method import Done, Method, Wait
 
 
 class Journal:
-    def __init__(self, log: Log, study: int, method: Method | None, name: str = "") -> None:
+    def __init__(
+        self, log: EventLog, study: int, name: str, method: Method | None, history: History | None = None
+    ) -> None:
+        """``history`` is the fold of the log's first events, if the caller has it already."""
         self.log = log
         self.study = study
         self.name = name
         self.method = method
-        self.history = History()
+        self.history = history or History()
         self.worker = ""
         self.clock: Callable[[], float] = now
         self.retire()

@@ -56,7 +56,7 @@ def split_place(place: str) -> tuple[Path, str]:
 def load_names(path: Path) -> dict[str, Any]:
     """What a user's file defines."""
     from shoestring.executors.base import told
-    from shoestring.loading import load_file
+    from shoestring.executors.loading import load_file
 
     try:
         # As a script: what its trials pickled into their checkpoints can then be read again.

@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from shoestring.errors import SpaceError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,6 @@ def _own_prior(h: Any, encode: Callable[[Any], float]) -> Callable[[np.random.Ge
     """ConfigSpace draws normal and beta parameters itself; it wants the older kind of generator."""
 
     def draw(rng: np.random.Generator) -> float:
-        import numpy as np
-
         return encode(h.sample_value(seed=np.random.RandomState(int(rng.integers(2**31)))))
 
     return draw

@@ -15,18 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from shoestring.history import History
-from shoestring.method import Decision
+import numpy as np
+from numpy.typing import NDArray
+
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.methods.beliefs import Now, OnBelief
 from shoestring.methods.learning_curves import expected_improvement
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoestring.models.fantasies import Part
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 # Joint draws of the basket's asymptotes, and values at which a reading is imagined.
 _DRAWS, _NODES = 200, 5
@@ -53,7 +53,6 @@ class FreezeThaw(OnBelief):
     reference: ClassVar[str] = "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014"
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        import numpy as np
 
         from shoestring.models.fantasies import part_of
 
@@ -77,8 +76,6 @@ class FreezeThaw(OnBelief):
 
 
 def _most(gain: Array, among: NDArray[np.bool_], number: int) -> list[int]:
-    import numpy as np
-
     arms = np.flatnonzero(among)
     return [int(arm) for arm in arms[np.argsort(-gain[arms], kind="stable")[:number]]]
 
@@ -88,8 +85,6 @@ def entropies(part: Part, draws: Array) -> Array:
 
     ``draws`` (m, n) are standard normal; the reading is imagined at Gauss–Hermite nodes.
     """
-    import numpy as np
-
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     weights = weights / weights.sum()
     found = []
@@ -103,7 +98,5 @@ def entropies(part: Part, draws: Array) -> Array:
 
 
 def _entropy(places: NDArray[np.int64], arms: int) -> float:
-    import numpy as np
-
     share = np.bincount(places, minlength=arms) / len(places)
     return float(-(share[share > 0] * np.log(share[share > 0])).sum())

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from shoestring.budget import Budget, Ledger
+from shoestring.core.budget import Budget, Ledger
+from shoestring.core.events import CLOSINGS, Adopted, Budgeted, Closed, Event, Granted, Opened, Reported
+from shoestring.core.readings import Reading
 from shoestring.errors import CorruptLog
-from shoestring.events import CLOSINGS, Adopted, Budgeted, Closed, Event, Granted, Opened, Reading, Reported
-from shoestring.spaces import Codec, Config, deserialised
+from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.serialisation import deserialised
 
 T = TypeVar("T")
 
@@ -28,7 +30,9 @@ T = TypeVar("T")
 class TrialRecord:
     """One run of an arm: what it was granted and what it gave. Read it; the log writes it.
 
-    ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is.
+    ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its
+    last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
+    ``explanation`` is what that grant was decided on, for people to read.
     """
 
     index: int
@@ -45,7 +49,8 @@ class TrialRecord:
     message: str = ""
     readings: dict[int, Reading] = field(default_factory=dict)
     losses: dict[int, float] = field(default_factory=dict)
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    goal: int = 0
+    explanation: Mapping[str, Any] = field(default_factory=dict)
     granted: int = 0
     reported_at: float = 0.0
 
@@ -69,12 +74,14 @@ class Arm:
 
 @dataclass(frozen=True)
 class Best:
-    """The best arm so far: the mean over its trials at the furthest step that it reached.
+    """The best configuration so far: the mean over its trials at the furthest step that it reached.
 
-    ``error`` is the standard error of that mean, None with a single trial.
+    ``error`` is the standard error of that mean, None with a single trial. ``trial`` is the one of them with the best
+    reading: ``study.directory(best.trial)`` holds its checkpoint.
     """
 
     arm: int
+    trial: int
     config: Config
     value: float
     error: float | None
@@ -159,7 +166,8 @@ class History:
         mean, arm, losses, step = found
         n = len(losses)
         error = math.sqrt(sum((loss - mean) ** 2 for loss in losses) / (n - 1) / n) if n > 1 else None
-        return Best(arm.index, dict(arm.config), self.sign * mean, error, step)
+        trial = min((t for t in arm.trials if step in t.losses), key=lambda t: t.losses[step])
+        return Best(arm.index, trial.index, dict(arm.config), self.sign * mean, error, step)
 
     def affordable_steps(self, trial: TrialRecord | None) -> float:
         """How many steps a new grant can have at most; none once any unit is exhausted."""
@@ -304,7 +312,8 @@ class History:
             trial = self.trials[event.trial]
             trial.state, trial.worker, trial.reserved = "running", event.worker, event.reserved
             trial.start, trial.until = event.start, event.until
-        trial.notes, trial.granted, trial.reported_at = event.notes or {}, self.position - 1, event.at
+        trial.goal, trial.explanation = event.goal or event.until, event.explanation or {}
+        trial.granted, trial.reported_at = self.position - 1, event.at
         self.running[event.trial] = trial
         self.grants.append(event)
         self.ledger.committed_steps += event.until - event.start

@@ -20,89 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from shoestring.errors import CorruptLog, NewerLog, ReadingError
+from shoestring.errors import CorruptLog, NewerLog, OlderLog
 
-FORMAT = 1
+FORMAT = 2
 
 CLOSINGS = ("finished", "failed", "lost", "stopped")
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Reading:
-    """One observed value, optionally with bounds, a cost and extra metrics.
-
-    >>> from shoestring import Reading
-    >>> Reading(0.25, low=0.2, high=0.3, cost=1.5, accuracy=0.9).metrics["accuracy"]
-    0.9
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    cost: float | None
-    metrics: Mapping[str, float]
-
-    def __init__(
-        self,
-        value: float,
-        low: float | None = None,
-        high: float | None = None,
-        cost: float | None = None,
-        **metrics: float,
-    ) -> None:
-        put = object.__setattr__
-        put(self, "value", value)
-        put(self, "low", low)
-        put(self, "high", high)
-        put(self, "cost", cost)
-        put(self, "metrics", metrics)
-
-
-def checked_reading(given: object) -> Reading:
-    """A usable reading from what an objective gave, or an error that says why it is not one."""
-    if not isinstance(given, Reading):
-        return Reading(given if type(given) is float and math.isfinite(given) else _number("the reading", given))
-    reading, value = given, _number("the reading", given.value)
-    low, high = (
-        None if bound is None else _number(f"the reading's {name} bound", bound)
-        for name, bound in (("low", reading.low), ("high", reading.high))
-    )
-    if low is not None and high is not None and low > high:
-        raise ReadingError(f"the reading's low bound {low:g} is above its high bound {high:g}")
-    cost = None if reading.cost is None else _number("the reading's cost", reading.cost)
-    if cost is not None and cost < 0:
-        raise ReadingError(f"the reading's cost is {cost:g}; a cost is not negative")
-    return Reading(value, low, high, cost, **{name: _metric(name, m) for name, m in reading.metrics.items()})
-
-
-def _number(what: str, given: Any) -> float:
-    if isinstance(given, float) and math.isfinite(given):
-        return given
-    if isinstance(given, (str, bytes, bool)) or given is None:
-        raise ReadingError(f"{what} is {_shown(given)}, not a number")
-    try:
-        number = float(given)
-    except Exception:  # whatever a foreign type raises when it is no number
-        raise ReadingError(f"{what} is {_shown(given)}, not a number") from None
-    if not math.isfinite(number):
-        raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
-    return number
-
-
-def _metric(name: str, given: Any) -> float:
-    try:
-        return float(given)
-    except Exception:
-        raise ReadingError(f"the reading's metric {name!r} is {_shown(given)}, not a number") from None
-
-
-def _shown(given: Any) -> str:
-    """Something of the user's, short enough for a message."""
-    try:
-        text = repr(given)
-    except Exception:
-        text = f"a {type(given).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +49,11 @@ class Budgeted:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """``config`` is given when the arm is new; ``reserved`` is the cost set aside for the grant."""
+    """``config`` is given when the arm is new; ``reserved`` is the cost set aside for the grant.
+
+    ``goal`` is the step that was decided on, where the budget bought less than that. ``explanation`` is for people;
+    ``state`` and ``sampler_state`` are what the method (or its scheduler) and its sampler read back.
+    """
 
     kind: ClassVar[str] = "granted"
     at: float
@@ -140,7 +66,10 @@ class Granted:
     reason: str
     worker: str
     config: Mapping[str, Any] | None = None
-    notes: Mapping[str, Any] | None = None
+    goal: int | None = None
+    explanation: Mapping[str, Any] | None = None
+    state: Mapping[str, Any] | None = None
+    sampler_state: Mapping[str, Any] | None = None
     reserved: float = 0.0
 
 
@@ -217,6 +146,11 @@ def from_json(kind: str, at: float, body: str, seq: int) -> Event:
         raise NewerLog(
             f"event {seq} of the log has format {version!r}; this version of shoestring reads up to {FORMAT}: "
             "upgrade shoestring to open this study"
+        )
+    if version < FORMAT:
+        raise OlderLog(
+            f"event {seq} of the log has format {version}, of shoestring 0.1; this version reads format {FORMAT}: "
+            "finish or export the study with shoestring 0.1, or start a new one under another name"
         )
     if given.get("metrics"):
         given["metrics"] = {name: float(m) for name, m in given["metrics"].items()}

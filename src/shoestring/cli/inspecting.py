@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from shoestring.cli.opening import json_option, study_arguments, study_names
+from shoestring.cli.studies import json_option, study_arguments, study_names
+from shoestring.core.history import TrialRecord
+from shoestring.core.readings import Reading
+from shoestring.core.workers import is_alive
 from shoestring.errors import MethodError, StorageError
-from shoestring.events import Reading
-from shoestring.executors.workers import is_alive
-from shoestring.history import TrialRecord
 from shoestring.study import Study
-from shoestring.wording import STATES, amount, count_states, method_name, number, settings, states
+from shoestring.ui.formatting import STATES, amount, count_states, method_name, number, settings, states
 
 
 @click.command(epilog="\b\nExample:\n  shoestring status shoestring.db")

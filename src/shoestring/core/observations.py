@@ -4,7 +4,7 @@ Every model-based sampler reads the same few arrays. They are rebuilt from the h
 cost a few operations per new event rather than a pass over all arms:
 
 >>> import shoestring as ss
->>> from shoestring.observations import observed
+>>> from shoestring.core.observations import observed
 >>> study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random")
 >>> while (grant := study.ask()) is not None:
 ...     study.tell(grant, float(grant.trial))
@@ -15,13 +15,12 @@ array([0., 1., 2.])
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shoestring.history import Arm, History, TrialRecord
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from shoestring.core.history import Arm, History, TrialRecord
 
 # Steps whose losses are kept up to date at the same time; samplers that differ in what is enough
 # for them look at different steps of one study.
@@ -51,8 +50,6 @@ class Observations:
     pending: NDArray[np.bool_]
 
     def __init__(self) -> None:
-        import numpy as np
-
         self._room: dict[str, NDArray[Any]] = {
             "points": np.empty((0, 0)),
             "reached": np.empty(0, dtype=np.int64),
@@ -67,8 +64,6 @@ class Observations:
 
     def update(self, history: History) -> Observations:
         """Catch up with the history."""
-        import numpy as np
-
         self._arms = history.arms
         self._take_in_points(history)
         for index in self._changed(history):
@@ -113,8 +108,6 @@ class Observations:
 
         A trial that finished early keeps its last loss. Trials that failed do not count.
         """
-        import numpy as np
-
         if step not in self._columns:
             if len(self._columns) == _KEPT_STEPS:
                 del self._columns[next(iter(self._columns))]
@@ -124,8 +117,6 @@ class Observations:
 
     def furthest_step(self, enough: int) -> int:
         """The largest step at which at least ``enough`` arms have a loss; 0 if there is none."""
-        import numpy as np
-
         place = len(self) - enough
         if place < 0:
             return 0
@@ -150,8 +141,6 @@ def _mean_loss(arm: Arm, step: int) -> float:
 
 def with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
     """The array with room for n rows: at least doubled when it grows, so that growing stays cheap."""
-    import numpy as np
-
     if len(array) >= n:
         return array
     grown = np.zeros((max(n, 2 * len(array), 16), *array.shape[1:]), dtype=array.dtype)

@@ -7,23 +7,20 @@ vary (``axes.py``), NaN where a parameter is inactive.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from shoestring.axes import Axis, axis_of
+import numpy as np
+from numpy.typing import NDArray
+
 from shoestring.errors import SpaceError
+from shoestring.spaces.axes import Axis, axis_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from ConfigSpace import ConfigurationSpace
-    from numpy.typing import NDArray
 
 Config = dict[str, Any]
 
@@ -31,143 +28,11 @@ Config = dict[str, Any]
 _LARGEST_GRID = 200_000
 
 
-@dataclass(frozen=True)
-class Log:
-    low: float
-    high: float
-
-
-def log(low: float, high: float) -> Log:
-    """A range that is searched on a logarithmic scale; two integers give integers.
-
-    >>> import shoestring as ss
-    >>> ss.space(lr=ss.log(1e-4, 1.0))["lr"].log
-    True
-    """
-    return Log(low, high)
-
-
-def space(**parameters: Any) -> ConfigurationSpace:
-    """A search space from keyword arguments.
-
-    A pair of numbers is a range (two integers: an integer range), ``log(low, high)`` a log range,
-    a list a choice, and any ConfigSpace hyperparameter is taken as it is. A choice that is a tuple
-    arrives as a list: the log holds JSON.
-
-    >>> import shoestring as ss
-    >>> sorted(ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"]))
-    ['act', 'layers', 'lr']
-    """
-    return as_space(parameters)
-
-
-def as_space(given: Any) -> ConfigurationSpace:
-    """A ConfigSpace from a ConfigSpace, a mapping of parameters, or something with a ``.space``."""
-    from ConfigSpace import ConfigurationSpace
-
-    if isinstance(given, ConfigurationSpace):
-        result = given
-    elif isinstance(given, Mapping):
-        result = ConfigurationSpace()
-        result.add([_parameter(name, spec) for name, spec in given.items()])
-    elif isinstance(getattr(given, "space", None), ConfigurationSpace):
-        result = given.space
-    else:
-        raise SpaceError(
-            f"a search space was expected, {given!r} was given; "
-            "write ss.space(lr=ss.log(1e-4, 1), act=['relu', 'tanh']) or pass a ConfigurationSpace"
-        )
-    if not len(result):
-        raise SpaceError("the search space is empty: give it at least one parameter, such as ss.space(lr=(0.0, 1.0))")
-    if all(type(parameter).__name__ == "Constant" for parameter in result.values()):
-        raise SpaceError("every parameter of the search space is a constant: there is nothing to tune")
-    return result
-
-
-def _parameter(name: str, spec: Any) -> Any:
-    from ConfigSpace import CategoricalHyperparameter, Float, Integer
-    from ConfigSpace.hyperparameters import Hyperparameter
-
-    try:
-        if isinstance(spec, Hyperparameter):
-            if spec.name != name:
-                raise ValueError(f"it calls itself {spec.name!r}")
-            return spec
-        if isinstance(spec, list):
-            if not spec:
-                raise ValueError("a choice needs at least one value")
-            return CategoricalHyperparameter(name, spec)
-        low, high = (spec.low, spec.high) if isinstance(spec, Log) else _pair(spec)
-        logarithmic = isinstance(spec, Log)
-        if isinstance(low, Integral) and isinstance(high, Integral):
-            return Integer(name, (int(low), int(high)), log=logarithmic)
-        return Float(name, (float(low), float(high)), log=logarithmic)
-    except Exception as error:  # ConfigSpace raises what it raises
-        raise SpaceError(
-            f"parameter {name!r} is {spec!r}, which is no range or choice ({error}); "
-            "write (low, high), ss.log(low, high) or a list of choices"
-        ) from None
-
-
-def _pair(spec: Any) -> tuple[float, float]:
-    if not isinstance(spec, tuple) or len(spec) != 2 or any(isinstance(end, (bool, str)) for end in spec):
-        raise TypeError("a pair of numbers was expected")
-    low, high = spec
-    if not low < high:
-        raise ValueError("the low end must be below the high end")
-    return low, high
-
-
-def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
-    """The first difference between two serialised spaces, in words; None if they are the same."""
-    ours, theirs = ({p["name"]: p for p in s.get("hyperparameters", ())} for s in (stored, given))
-    for name in [*ours, *(n for n in theirs if n not in ours)]:
-        if name not in theirs:
-            return f"parameter {name!r} is in the stored study and not in the space given"
-        if name not in ours:
-            return f"parameter {name!r} is in the space given and not in the stored study"
-        if ours[name] != theirs[name]:
-            changes = [
-                f"{key} was {ours[name].get(key)!r} and is now {theirs[name].get(key)!r}"
-                for key in ours[name]
-                if ours[name].get(key) != theirs[name].get(key)
-            ]
-            return f"parameter {name!r} differs: {'; '.join(changes)}"
-    for part in ("conditions", "forbiddens", "meta"):
-        if (stored.get(part) or None) != (given.get(part) or None):
-            return f"the {'rows' if part == 'meta' else part} of the space differ"
-    return None
-
-
-def serialised(space: ConfigurationSpace) -> dict[str, Any]:
-    """A space as plain JSON values, the same for the same space in any version of ConfigSpace's file."""
-    body: dict[str, Any] = json.loads(json.dumps(space.to_serialized_dict(), default=_plain))
-    rows = (space.meta or {}).get("rows")
-    kept = {key: body.get(key) for key in ("hyperparameters", "conditions", "forbiddens")}
-    return kept if rows is None else {**kept, "meta": {"rows": rows}}
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        return value.item()
-    raise SpaceError(f"{value!r} cannot be written as JSON: use numbers, text, booleans or None in a space")
-
-
-def deserialised(body: Mapping[str, Any]) -> ConfigurationSpace:
-    """The space that :func:`serialised` wrote."""
-    from ConfigSpace import ConfigurationSpace
-
-    full = {"name": None, "format_version": 0.4, **{k: v for k, v in body.items() if k != "meta"}}
-    result = ConfigurationSpace.from_serialized_dict(deepcopy(full))  # it takes the dict apart
-    result.meta = dict(body["meta"]) if body.get("meta") else {}
-    return result
-
-
 class Codec:
     """The one translation between configurations and the unit cube.
 
     >>> import shoestring as ss
-    >>> from shoestring.spaces import Codec
+    >>> from shoestring.spaces.codec import Codec
     >>> codec = Codec(ss.space(lr=ss.log(1e-4, 1.0), act=["relu", "tanh"]))
     >>> codec.decode([0.75, 0.0])
     {'act': 'tanh', 'lr': 0.0001}
@@ -198,15 +63,11 @@ class Codec:
     @cached_property
     def choices(self) -> NDArray[np.int64]:
         """Per coordinate, the number of unordered choices; 0 for an ordered one."""
-        import numpy as np
-
         return np.array([axis.cells or 0 if axis.categorical else 0 for axis in self.axes], dtype=np.int64)
 
     @cached_property
     def cells(self) -> NDArray[np.int64]:
         """Per coordinate, the number of its values; 0 for a real range."""
-        import numpy as np
-
         return np.array([axis.cells or 0 for axis in self.axes], dtype=np.int64)
 
     def decode(self, point: Any) -> Config:
@@ -224,8 +85,6 @@ class Codec:
 
     def encode(self, config: Mapping[str, Any]) -> NDArray[np.float64]:
         """The point of a configuration, NaN where a parameter is inactive."""
-        import numpy as np
-
         return np.array([axis.encode(config[axis.name]) if axis.name in config else math.nan for axis in self.axes])
 
     def _active(self, name: str, config: Config) -> bool:
@@ -294,8 +153,6 @@ class Codec:
 
     @cached_property
     def row_points(self) -> NDArray[np.float64]:
-        import numpy as np
-
         return np.array([self.encode(row) for row in self.rows or ()])
 
     @cached_property
@@ -312,8 +169,6 @@ class Codec:
 
     def grid(self, resolution: int) -> Iterator[Config]:
         """All combinations, real ranges at ``resolution`` evenly spaced values, each once."""
-        import numpy as np
-
         sides = [_side(axis, resolution) for axis in self.axes]
         if math.prod(len(side) for side in sides) > _LARGEST_GRID:
             raise SpaceError(

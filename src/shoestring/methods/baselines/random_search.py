@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from shoestring.history import History
-from shoestring.method import Decision, compose
+import numpy as np
+
+from shoestring.core.composition import compose
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.samplers import Random
 from shoestring.schedulers import Full
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shoestring.axes import native
+from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, written_state
+from shoestring.core.events import Granted
+from shoestring.core.history import History
+from shoestring.core.randomness import generator, integer
 from shoestring.errors import BudgetError, MethodError, SpaceError
-from shoestring.events import Granted
-from shoestring.history import History
-from shoestring.keyed import generator, integer
-from shoestring.method import Continue, Decision, Done, Method, Replicate, Start, Wait
-from shoestring.spaces import Config
+from shoestring.spaces.axes import native
+from shoestring.spaces.codec import Config
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,31 @@ def next_grant(method: Method, history: History, worker: str, at: float) -> Gran
     unit = history.ledger.exhausted()
     if unit:
         return _nothing(history, f"the budget of {history.ledger.budget.limits()[unit]:g} {unit} is spent")
-    decision = _checked(method.decide(history, generator(history.seed, len(history.grants), "decide")), history, method)
+    decision = _decided(method, history)
     if isinstance(decision, (Wait, Done)):
         if isinstance(decision, Wait) and not history.running:
             raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")
         return _nothing(history, decision.reason)
     granted = _granted(decision, history, worker, at)
     return granted or _nothing(history, "what is left of the budget does not buy another step")
+
+
+class _LastDecision:
+    """What was decided at the latest position of the log, and by whom."""
+
+    position = -1
+    method: Method | None = None
+    decision: Decision = Done("nothing was decided yet")
+
+
+def _decided(method: Method, history: History) -> Decision:
+    """What the method decides at this position of the log; asking again does not decide again."""
+    last = history.cached("last decision", _LastDecision)
+    if last.position != history.position or last.method is not method:
+        rng = generator(history.seed, len(history.grants), "decide")
+        last.decision = _checked(method.decide(history, rng), history, method)
+        last.position, last.method = history.position, method
+    return last.decision
 
 
 def _checked(decision: Decision, history: History, method: Method) -> Decision:
@@ -94,6 +112,9 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
         reason=decision.reason + (f" (cut to the {until - start} steps that are left)" if until < wanted else ""),
         worker=worker,
         config=decision.config if isinstance(decision, Start) else None,
-        notes=dict(decision.notes) or None,
+        goal=wanted if until < wanted else None,
+        explanation=dict(decision.explanation) or None,
+        state=written_state(decision.state),
+        sampler_state=written_state(decision.sampler_state) if isinstance(decision, Start) else None,
         reserved=0.0 if history.ledger.budget.cost is None else (until - start) * history.expected_cost(trial),
     )

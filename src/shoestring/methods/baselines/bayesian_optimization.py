@@ -7,15 +7,14 @@ expected improvement (Snoek, Larochelle and Adams, NeurIPS 2012) of the last rea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from shoestring.history import History
-from shoestring.method import Decision
+import numpy as np
+
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.methods.beliefs import Now, OnBelief
 from shoestring.methods.learning_curves import expected_improvement
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,6 @@ class BayesianOptimization(OnBelief):
     )
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        import numpy as np
-
         last = len(now.steps)
         begun = [column for column in now.arm_at if now.open[column]]
         if begun:

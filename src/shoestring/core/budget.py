@@ -152,7 +152,7 @@ def _amount(unit: str, amount: object) -> float | int:
 class Amounts(dict[str, float]):
     """Amounts by unit, as items or as attributes.
 
-    >>> from shoestring.budget import Amounts
+    >>> from shoestring.core.budget import Amounts
     >>> Amounts(steps=3).steps
     3
     """

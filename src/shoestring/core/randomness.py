@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
 def _digest(seed: int, position: int, purpose: str) -> bytes:
@@ -21,7 +20,6 @@ def _digest(seed: int, position: int, purpose: str) -> bytes:
 @cache
 def _key_type() -> Any:
     """A seed sequence that is nothing but the generator's key: given a key, Philox still gathers entropy first."""
-    import numpy as np
     from numpy.random.bit_generator import ISeedSequence
 
     class Key(ISeedSequence):
@@ -37,21 +35,19 @@ def _key_type() -> Any:
 def generator(seed: int, position: int, purpose: str) -> np.random.Generator:
     """A counter-based generator for one purpose at one place of one study.
 
-    >>> from shoestring.keyed import generator
+    >>> from shoestring.core.randomness import generator
     >>> generator(0, 7, "decide").random() == generator(0, 7, "decide").random()
     True
     >>> generator(0, 7, "decide").random() == generator(0, 8, "decide").random()
     False
     """
-    import numpy as np
-
     return np.random.Generator(np.random.Philox(_key_type()(_digest(seed, position, purpose))))
 
 
 def integer(seed: int, position: int, purpose: str) -> int:
     """A non-negative 31-bit integer for one purpose, fit to seed any library.
 
-    >>> from shoestring.keyed import integer
+    >>> from shoestring.core.randomness import integer
     >>> integer(0, 3, "trial") == integer(0, 3, "trial")
     True
     """

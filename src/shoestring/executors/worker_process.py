@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.readings import checked_reading
 from shoestring.errors import ObjectiveError, ReadingError
-from shoestring.events import checked_reading
 from shoestring.executors.base import Job, Report, Stepper, told
 from shoestring.executors.checkpoints import files_of
-from shoestring.loading import load_file
+from shoestring.executors.loading import load_file
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from shoestring.history import History
-from shoestring.method import Decision
+import numpy as np
+
+from shoestring.core.decisions import Decision
+from shoestring.core.history import History
 from shoestring.methods.beliefs import Now, OnBelief
 from shoestring.methods.learning_curves import expected_improvement
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shoestring.models.fantasies import Part
 
 _NODES = 3
@@ -54,7 +54,6 @@ class Rollout(OnBelief):
     )
 
     def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        import numpy as np
 
         from shoestring.models.fantasies import part_of
 
@@ -80,8 +79,6 @@ class Rollout(OnBelief):
 
 @lru_cache
 def _quadrature() -> tuple[tuple[float, float], ...]:
-    import numpy as np
-
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     return tuple(zip(nodes.tolist(), (weights / weights.sum()).tolist(), strict=True))
 
@@ -105,8 +102,6 @@ def reward(part: Part, arm: int, best: float, turns: int) -> float:
 
 def _greedy(part: Part, best: float) -> int:
     """The base policy: the arm whose next reading promises the most improvement."""
-    import numpy as np
-
     means, variances = part.next_readings()
     gain = expected_improvement(np.where(np.isfinite(means), means, best), np.sqrt(variances), best)
     return int(np.where(np.isfinite(means), gain, -1.0).argmax())

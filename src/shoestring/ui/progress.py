@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shoestring.journal import Journal
+from shoestring.core.journal import Journal
 
 logger = logging.getLogger("shoestring")
 
@@ -24,7 +24,7 @@ def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[N
     if not (_is_terminal() if progress is None else progress):
         yield
         return
-    from shoestring.display import Display
+    from shoestring.ui.display import Display
 
     display = Display(journal, note)
     display.start()

@@ -1,0 +1,53 @@
+"""A sampler and a scheduler as one method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoestring.core.decisions import Decision, Done, Sampler, Scheduler, Start
+from shoestring.core.history import History
+from shoestring.core.untried import propose_new
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A sampler and a scheduler as one method."""
+
+    sampler: Sampler
+    scheduler: Scheduler
+
+    def decide(self, history: History, rng: np.random.Generator) -> Decision:
+        return with_sampler(self.sampler, history, rng, lambda may_start: self.scheduler.next(history, may_start))
+
+
+def with_sampler(
+    sampler: Sampler, history: History, rng: np.random.Generator, schedule: Callable[[bool], Decision]
+) -> Decision:
+    """What a schedule decides, a new arm filled in by a sampler; ``schedule`` is told if there is none."""
+    decision = schedule(True)
+    if not isinstance(decision, Start) or decision.config is not None:
+        return decision
+    proposal = propose_new(sampler, history, rng)
+    if proposal is None:
+        decision = schedule(False)
+        return Done("every configuration has been tried") if isinstance(decision, Start) else decision
+    reason = f"{decision.reason}; {proposal.reason}"
+    explanation = {**proposal.explanation, **decision.explanation}
+    return replace(
+        decision, reason=reason, config=proposal.config, explanation=explanation, sampler_state=proposal.state
+    )
+
+
+def compose(sampler: Sampler, scheduler: Scheduler) -> Composed:
+    """A method that tries what the sampler says for as long as the scheduler says.
+
+    >>> from shoestring import compose
+    >>> from shoestring.samplers import TPE
+    >>> from shoestring.schedulers import ASHA
+    >>> compose(TPE(), ASHA(eta=3)).scheduler.eta
+    3
+    """
+    return Composed(sampler, scheduler)

@@ -1,0 +1,121 @@
+"""What a method decides, and how a sampler and a scheduler make one.
+
+A :class:`Method` answers one question: given all that has happened, what next? A *scheduler*
+answers how long to run what there is, and asks for a new configuration by a :class:`Start`
+without one; a *sampler* says which configuration that is. :func:`compose` joins the two.
+All are pure functions of the history and of the generator they are handed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from shoestring.core.history import History
+from shoestring.errors import CorruptLog
+from shoestring.spaces.codec import Config
+
+T = TypeVar("T")
+
+# What a decision rests on, for people to read; no code reads it back.
+Explanation = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Run a new configuration until a step. A scheduler leaves ``config`` open; a sampler fills it in.
+
+    ``state`` is a frozen dataclass of plain values that whoever decides finds again with the grant; that of
+    the sampler is kept apart, so that neither can write what the other reads.
+    """
+
+    until: int
+    reason: str
+    config: Config | None = None
+    explanation: Explanation = field(default_factory=dict)
+    state: Any = None
+    sampler_state: Any = None
+
+
+@dataclass(frozen=True)
+class Continue:
+    """Run a paused trial on, until a later step."""
+
+    trial: int
+    until: int
+    reason: str
+    explanation: Explanation = field(default_factory=dict)
+    state: Any = None
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """Run a known configuration once more, from a fresh initialisation."""
+
+    arm: int
+    until: int
+    reason: str
+    explanation: Explanation = field(default_factory=dict)
+    state: Any = None
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing to start until something that is running reports."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """Nothing left to do, whatever the budget."""
+
+    reason: str
+
+
+Decision = Start | Continue | Replicate | Wait | Done
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A configuration to try, and why. ``state`` is the sampler's own, as in :class:`Start`."""
+
+    config: Config
+    reason: str
+    explanation: Explanation = field(default_factory=dict)
+    state: Any = None
+
+
+class Method(Protocol):
+    def decide(self, history: History, rng: np.random.Generator) -> Decision: ...
+
+
+class Sampler(Protocol):
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal | None:
+        """A configuration to try, or None if there is nothing left to propose."""
+        ...
+
+
+class Scheduler(Protocol):
+    def next(self, history: History, may_start: bool = True) -> Decision:
+        """What to run now; with ``may_start`` false there are no new configurations to be had."""
+        ...
+
+
+def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
+    """A component's state as it was written with a grant; None if the grant has none of this kind."""
+    if stored is None or stored.get("kind") != kind.__name__:
+        return None
+    values = {name: value for name, value in stored.items() if name != "kind"}
+    known = {f.name: f.type for f in fields(kind)}  # type: ignore[arg-type]
+    if values.keys() != known.keys() or any(type(values[name]).__name__ != known[name] for name in known):
+        raise CorruptLog(f"the log holds {dict(stored)!r} where the state of a {kind.__name__} was expected")
+    return kind(**values)
+
+
+def written_state(state: Any) -> dict[str, Any] | None:
+    """A component's state as it is written with a grant."""
+    return None if state is None else {"kind": type(state).__name__, **asdict(state)}

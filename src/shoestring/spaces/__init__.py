@@ -1,0 +1,1 @@
+"""The search space, and the one codec between it and the unit cube."""
