@@ -13,8 +13,8 @@ from shoestring.errors import MethodError
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
 from shoestring.samplers.candidates import climbed, neighbours, snapped
-from shoestring.samplers.gp import View, refit_size
-from shoestring.samplers.training import scaled, training
+from shoestring.samplers.gp import Surrogate, refit_size
+from shoestring.samplers.training import scaled, training_set
 from shoestring.schedulers import ASHA, Full
 from shoestring.spaces.codec import Codec
 
@@ -160,7 +160,7 @@ class TestTraining:
 
     def test_given_up_arms_count_as_no_better_than_the_median(self):
         history = self.study()
-        known = training(history, 5)
+        known = training_set(history, 5)
         assert known.step > 1
         assert len(known.arms) == len(history.arms)
         reached = [max(t.losses) >= known.step for t in (history.arms[i].trials[0] for i in known.arms)]
@@ -173,11 +173,11 @@ class TestTraining:
         for i in (3, 0, 4, 1):
             study.tell(grants[i], float(i))
         study.fail(grants[5], "broken")
-        known = training(study.history, 3)
+        known = training_set(study.history, 3)
         assert known.arms.tolist() == [3, 0, 4, 1]
         assert known.losses.tolist() == [3.0, 0.0, 4.0, 1.0]
         assert (len(known.pending), len(known.failed)) == (1, 1)
-        assert training(study.history, 5) is None
+        assert training_set(study.history, 5) is None
 
     @pytest.mark.parametrize("transform", ["none", "tame", "rank"])
     def test_scales(self, transform):
@@ -202,10 +202,10 @@ class TestProcessSampler:
         points = np.array([list(grant.config.values()) for grant in grants])
         gaps = np.abs(points[:, None] - points).max(axis=2)[np.triu_indices(5, 1)]
         assert gaps.min() > 0.01
-        known = training(study.history, 3)
-        _, sd = View(study.history, known, "tame", "log-ei", warp=True).predict(known.pending)
+        known = training_set(study.history, 3)
+        _, sd = Surrogate(study.history, known, "tame", "log-ei", warp=True).predict(known.pending)
         fresh = generator(0, 0, "t").random((50, 4))
-        _, others = View(study.history, known, "tame", "log-ei", warp=True).predict(fresh)
+        _, others = Surrogate(study.history, known, "tame", "log-ei", warp=True).predict(fresh)
         assert sd.max() < others.max()
 
     def test_refits_are_spaced(self):
@@ -303,8 +303,7 @@ class TestBOES:
 
     @pytest.mark.parametrize("source", ["tpe", "cma", "latin", "random", "local"])
     def test_each_source_alone(self, source):
-        off = dict.fromkeys(("tpe", "cma", "latin", "random", "local"), 0)
-        study = played(BOES(**{**off, source: 30}, climb=False, models=("et",)), UNIT, bowl, 15)
+        study = played(BOES(candidates={source: 30}, models=("et",)), UNIT, bowl, 15)
         assert {t.explanation["source"] for t in study.trials if "source" in t.explanation} == {source}
 
     def test_votes_and_ranks_can_differ(self):
@@ -320,22 +319,16 @@ class TestBOES:
         assert votes == {0: 2, 2: 2}
         assert by_vote[0] == 0  # as many votes as 2, and better ranks
 
-    def test_weights(self):
-        scores = {"gp": np.array([2.0, 1.0, 0.0]), "et": np.array([0.0, 1.0, 2.0])}
-        for weights, first in (((5.0, 1.0), 0), ((1.0, 5.0), 2)):
-            order, _ = BOES(models=("gp", "et"), weights=weights)._ranked(scores)
-            assert order[0] == first
-
     def test_every_second_suggestion_has_to_promise_more(self):
         study = played(BOES(), UNIT, bowl, 60)
-        assert [trial.explanation["reach"] for trial in study.trials[5:11]] == [0.0, 0.05] * 3
+        assert [trial.explanation["margin"] for trial in study.trials[5:11]] == [0.0, 0.05] * 3
         # A run that has converged goes on to look elsewhere.
-        known, rng = training(study.history, 3), generator(0, 0, "t")
+        known, rng = training_set(study.history, 3), generator(0, 0, "t")
         near = known.points[known.losses.argmin()] + rng.normal(size=(50, 4)) * 0.01
         far = rng.random((200, 4))
         gaps = []
-        for reach in (0.0, 0.05):
-            view = View(study.history, known, "tame", "log-ei", warp=True, reach=reach)
+        for margin in (0.0, 0.05):
+            view = Surrogate(study.history, known, "tame", "log-ei", warp=True, margin=margin)
             gaps.append(view.score(far).max() - view.score(near).max())
         assert gaps[1] > 20 + gaps[0]
 
@@ -352,17 +345,17 @@ class TestBOES:
     @pytest.mark.parametrize(
         ("options", "word"),
         [
-            ({"tpe": -1}, "tpe"),
-            ({"tpe": 0, "cma": 0, "latin": 0, "local": 0}, "candidates"),
+            ({"candidates": {"tpe": -1}}, "tpe"),
+            ({"candidates": {"grid": 5}}, "grid"),
+            ({"candidates": {"climb": 4}}, "candidates"),
             ({"models": ("svm",)}, "models"),
             ({"models": ()}, "models"),
             ({"models": ("gp", "gp")}, "models"),
             ({"models": "gp"}, "models"),
-            ({"weights": (1.0,)}, "weights"),
             ({"combine": "mean"}, "combine"),
-            ({"reach": -0.1}, "reach"),
-            ({"reach": float("nan")}, "reach"),
-            ({"reach": "far"}, "reach"),
+            ({"margin": -0.1}, "margin"),
+            ({"margin": float("nan")}, "margin"),
+            ({"margin": "far"}, "margin"),
         ],
     )
     def test_options_are_checked(self, options, word):

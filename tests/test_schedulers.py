@@ -10,21 +10,17 @@ from hypothesis import strategies as st
 import shoestring as ss
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Continue, Start
-from shoestring.schedulers import ASHA, Hyperband, SuccessiveHalving
-from shoestring.schedulers.halving import HalvingRule, quota
+from shoestring.schedulers import ASHA, SuccessiveHalving
+from shoestring.schedulers.brackets import hyperband_brackets, quota
 from shoestring.schedulers.rungs import ladder
 
 SPACE = {"x": (0.0, 1.0)}
 
 
-def empty_history(max_resource):
-    return ss.Study(SPACE, budget="10000 steps", method="asha", max_resource=max_resource).history
-
-
 def test_hyperband_brackets_are_those_of_the_published_table():
     """Li et al., JMLR 18 (2018), Table 1: R = 81, eta = 3. (The 2016 preprint has other sizes.)"""
-    rule, table = HalvingRule(eta=3), []
-    for bracket in Hyperband(eta=3).plan(empty_history(81)):
+    rule, table = SuccessiveHalving(eta=3), []
+    for bracket in hyperband_brackets(81, 1, 3):
         budgets = list(itertools.takewhile(bool, (rule.budget(bracket, turn) for turn in range(9))))
         table.append([(quota(bracket.arms, turn, 3), budget) for turn, budget in enumerate(budgets)])
     assert table == [

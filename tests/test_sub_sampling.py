@@ -25,10 +25,9 @@ from shoestring.samplers import Grid, Random
 from shoestring.schedulers import AsyncSubSampling, ModifiedSubSampling, SubSampling, SuccessiveHalving
 from shoestring.schedulers.async_sub_sampling import _Table
 from shoestring.schedulers.evaluations import Record, leader_of
-from shoestring.schedulers.halving import HalvingRule
-from shoestring.schedulers.modified_sub_sampling import ModifiedSubSamplingRule, potentials
+from shoestring.schedulers.modified_sub_sampling import potentials
 from shoestring.schedulers.rungs import ladder, waits_at
-from shoestring.schedulers.sub_sampling import SubSamplingRule, with_potential
+from shoestring.schedulers.sub_sampling import with_potential
 from shoestring.testing import Playground, played
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
@@ -44,9 +43,9 @@ def slow_window_means(pairs, length):
     return [sum(y * w for y, w in window) / sum(w for _, w in window) for window in windows]
 
 
-def taken(evaluations, compare="evaluations", weighting="equal"):
+def taken(evaluations, compare="evaluations", weights="equal"):
     """A record of (loss, budget, samples)."""
-    record = Record(compare, weighting)
+    record = Record(compare, weights)
     for loss, budget, samples in evaluations:
         record.take(loss, budget, samples)
     return record
@@ -118,9 +117,9 @@ class TestFormulas:
     def test_weights(self):
         evaluations = [(4.0, 1, ()), (1.0, 3, ())]
         assert taken(evaluations).mean == 2.5
-        assert taken(evaluations, weighting="budget").mean == (4 + 3) / 4
-        assert taken(evaluations, weighting="inverse-variance").mean == (4 + 3) / 4  # it grows with the budget
-        record = Record(weighting="inverse-variance")
+        assert taken(evaluations, weights="budget").mean == (4 + 3) / 4
+        assert taken(evaluations, weights="inverse-variance").mean == (4 + 3) / 4  # it grows with the budget
+        record = Record(weights="inverse-variance")
         record.take(4.0, 1, reading=ss.Reading(4.0, low=2.0, high=6.0))
         record.take(1.0, 3, reading=ss.Reading(1.0, low=0.0, high=2.0))
         assert record.mean == pytest.approx((4 / 4 + 1 / 1) / (1 / 4 + 1 / 1))
@@ -150,24 +149,24 @@ class TestFormulas:
 class TestSchedule:
     @pytest.mark.parametrize("arms", [27, 28, 54, 81])
     def test_without_noise_the_literal_rounds_are_those_of_the_readings(self, arms):
-        play = play_rounds(Bandit(arms, 1e-9, seed=5), SubSamplingRule(), 1, 3**10)
+        play = play_rounds(Bandit(arms, 1e-9, seed=5), SubSampling(), 1, 3**10)
         assert [len(round_) for round_ in play.rounds] == [arms, 1, arms - 1, 1, arms - 1, 1, 1, 1, 1, 1]
         assert play.lowest_mean() == play.bandit.best
 
     def test_budgets_are_those_of_algorithm_4(self):
-        play = play_rounds(Bandit(5, 0.1, seed=0), SubSamplingRule(), 2, 2 * 3**4)
+        play = play_rounds(Bandit(5, 0.1, seed=0), SubSampling(), 2, 2 * 3**4)
         budgets = [play.budgets[sum(map(len, play.rounds[:r]))] for r in range(len(play.rounds))]
         assert budgets == [2, 18, 54, 162]
 
     @pytest.mark.parametrize(
         ("scheduler", "rule"),
         [
-            (SuccessiveHalving(arms=12, replicate="fresh"), HalvingRule(replicate="fresh")),
-            (SubSampling(arms=12), SubSamplingRule()),
-            (SubSampling(arms=12, weights="budget"), SubSamplingRule(weights="budget")),
-            (SubSampling(arms=12, compare="samples"), SubSamplingRule(compare="samples")),
-            (ModifiedSubSampling(arms=12), ModifiedSubSamplingRule()),
-            (ModifiedSubSampling(arms=12, compare="samples"), ModifiedSubSamplingRule(compare="samples")),
+            (SuccessiveHalving(arms=12, replicate="fresh"), SuccessiveHalving(replicate="fresh")),
+            (SubSampling(arms=12), SubSampling()),
+            (SubSampling(arms=12, weights="budget"), SubSampling(weights="budget")),
+            (SubSampling(arms=12, compare="samples"), SubSampling(compare="samples")),
+            (ModifiedSubSampling(arms=12), ModifiedSubSampling()),
+            (ModifiedSubSampling(arms=12, compare="samples"), ModifiedSubSampling(compare="samples")),
         ],
         ids=lambda value: type(value).__name__,
     )
@@ -201,19 +200,19 @@ class TestTable1:
     @pytest.mark.parametrize(("sigma", "low", "high"), [(0.01, 0.95, 1.0), (0.1, 0.5, 0.95), (1.0, 0.0, 0.4)])
     def test_halving_is_misled_by_noise(self, sigma, low, high):
         def play(bandit):
-            return play_rounds(bandit, HalvingRule(), 1, 27)
+            return play_rounds(bandit, SuccessiveHalving(), 1, 27)
 
         assert low <= self.share(80, play, lambda play: play.last_winner(), sigma=sigma) <= high
 
     def test_sub_sampling_by_samples_is_not(self):
         def play(bandit):
-            return play_rounds(bandit, SubSamplingRule(compare="samples"), 1, 3**9)
+            return play_rounds(bandit, SubSampling(compare="samples"), 1, 3**9)
 
         assert self.share(12, play, lambda play: play.lowest_mean()) >= 0.8
 
     def test_sub_sampling_by_evaluations_lies_between(self):
         def play(bandit):
-            return play_rounds(bandit, SubSamplingRule(weights="budget"), 1, 3**14)
+            return play_rounds(bandit, SubSampling(weights="budget"), 1, 3**14)
 
         assert self.share(40, play, lambda play: play.lowest_mean()) >= 0.6
 

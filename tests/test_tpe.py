@@ -251,7 +251,7 @@ def test_priors_of_the_space_are_kept_at_the_start():
 
 
 @pytest.mark.parametrize(
-    "options", [{"startup": -1}, {"candidates": 0}, {"good": 0.0}, {"good": 1}, {"prior": 0.0}, {"enough": 1}]
+    "options", [{"startup": -1}, {"candidates": 0}, {"good": 0.0}, {"good": 1}, {"bandwidth": 0.0}]
 )
 def test_options_are_checked(options):
     with pytest.raises(MethodError, match=next(iter(options))):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from common import Options, Row, row
 
 from shoestring.schedulers import ASHA, AsyncSubSampling
-from shoestring.schedulers.halving import HalvingRule
-from shoestring.schedulers.modified_sub_sampling import ModifiedSubSamplingRule
-from shoestring.schedulers.sub_sampling import SubSamplingRule
+from shoestring.schedulers.halving import SuccessiveHalving
+from shoestring.schedulers.modified_sub_sampling import ModifiedSubSampling
+from shoestring.schedulers.sub_sampling import SubSampling
 from sub_sampling_parts.bandit import Bandit, Play, play_rounds, play_study
 from sub_sampling_parts.pictures import band, new_figure, saved
 
@@ -23,16 +23,16 @@ Panel = Mapping[str, Player]
 
 
 def halving(eta: float = 3, top: int = TOP) -> Player:
-    return lambda bandit: play_rounds(bandit, HalvingRule(eta, replicate="fresh"), 1, top)
+    return lambda bandit: play_rounds(bandit, SuccessiveHalving(eta, replicate="fresh"), 1, top)
 
 
 def sub_sampling(compare: str, eta: float = 3, top: int = TOP) -> Player:
     weights = "equal" if compare == "samples" else "budget"
-    return lambda bandit: play_rounds(bandit, SubSamplingRule(eta, weights, compare=compare), 1, top)
+    return lambda bandit: play_rounds(bandit, SubSampling(eta, weights, compare=compare), 1, top)
 
 
 def modified(beta: float = 0.1, top: int = TOP, weights: str = "budget") -> Player:
-    return lambda bandit: play_rounds(bandit, ModifiedSubSamplingRule(3, beta, weights), 1, top)
+    return lambda bandit: play_rounds(bandit, ModifiedSubSampling(3, beta, weights), 1, top)
 
 
 def asynchronous_halving(top: int) -> Player:

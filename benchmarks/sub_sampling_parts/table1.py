@@ -8,8 +8,8 @@ from dataclasses import replace
 from common import Options, Row, row
 
 from shoestring.schedulers.brackets import Bracket
-from shoestring.schedulers.halving import HalvingRule, quota
-from shoestring.schedulers.sub_sampling import SubSamplingRule
+from shoestring.schedulers.halving import SuccessiveHalving, quota
+from shoestring.schedulers.sub_sampling import SubSampling
 from sub_sampling_parts.bandit import Bandit, Play, play_rounds
 
 Setting = tuple[int, float]
@@ -25,23 +25,23 @@ TOP = 3**9
 
 def halving(bandit: Bandit, first: int = 1) -> Play:
     """Successive halving over 3 halvings, as ⌊log_3 K⌋ is for both K."""
-    return play_rounds(bandit, HalvingRule(replicate="fresh"), first, 27 * first)
+    return play_rounds(bandit, SuccessiveHalving(replicate="fresh"), first, 27 * first)
 
 
 def halving_at(bandit: Bandit, total: int) -> Play:
     """The same with the first budget that makes its total budget as near to another's as it gets from below."""
-    rule, bracket = HalvingRule(), Bracket(bandit.arms, 1, 27)
+    rule, bracket = SuccessiveHalving(), Bracket(bandit.arms, 1, 27)
     unit = sum(quota(bandit.arms, turn, rule.eta) * (rule.budget(bracket, turn) or 0) for turn in range(4))
     return halving(bandit, max(1, total // unit))
 
 
 def by_samples(bandit: Bandit) -> Play:
-    return play_rounds(bandit, SubSamplingRule(compare="samples"), 1, TOP)
+    return play_rounds(bandit, SubSampling(compare="samples"), 1, TOP)
 
 
 def by_evaluations(bandit: Bandit) -> Play:
     """Fourteen rounds with evaluations weighted by their budget."""
-    return play_rounds(bandit, SubSamplingRule(weights="budget"), 1, 3**14)
+    return play_rounds(bandit, SubSampling(weights="budget"), 1, 3**14)
 
 
 def table(options: Options) -> list[Row]:

@@ -363,3 +363,14 @@ class History:
 def _share(trial: TrialRecord, step: int) -> float:
     """The part of what was set aside for a trial that belongs to its steps up to this one."""
     return trial.reserved * (step - trial.step) / (trial.until - trial.step)
+
+
+class Cursor:
+    """Reads what was added to an append-only list of a history since it was last read; one cursor for each list."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def new(self, entries: list[T]) -> list[T]:
+        fresh, self._seen = entries[self._seen :], len(entries)
+        return fresh

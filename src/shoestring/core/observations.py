@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.core.history import Arm, History, TrialRecord
+from shoestring.core.history import Arm, Cursor, History, TrialRecord
 
 # Steps whose losses are kept up to date at the same time; samplers that differ in what is enough
 # for them look at different steps of one study.
@@ -57,7 +57,7 @@ class Observations:
         }
         self._columns: dict[int, NDArray[np.float64]] = {}
         self._arms: list[Arm] = []
-        self._seen = {"arms": 0, "trials": 0, "readings": 0, "closings": 0}
+        self._new_arms, self._trials, self._readings, self._closings = (Cursor() for _ in range(4))
 
     def __len__(self) -> int:
         return len(self.reached)
@@ -75,24 +75,21 @@ class Observations:
         return self
 
     def _take_in_points(self, history: History) -> None:
-        first, n = self._seen["arms"], len(history.arms)
-        if first == n:
+        new, n = self._new_arms.new(history.arms), len(history.arms)
+        if not new:
             return
-        if not first:
+        if len(new) == n:
             self._room["points"] = self._room["points"].reshape(0, history.codec.dimensions)
         self._room = {name: with_room(array, n) for name, array in self._room.items()}
         self._columns = {step: with_room(column, n) for step, column in self._columns.items()}
-        for index in range(first, n):
-            self._room["points"][index] = history.codec.encode(history.arms[index].config)
-        self._seen["arms"] = n
+        for arm in new:
+            self._room["points"][arm.index] = history.codec.encode(arm.config)
 
     def _changed(self, history: History) -> set[int]:
         """The arms that anything has happened to since the last time."""
-        seen = self._seen
-        changed = {trial.arm for trial in history.trials[seen["trials"] :]}
-        changed.update(trial.arm for trial, _, _ in history.readings[seen["readings"] :])
-        changed.update(trial.arm for trial in history.closings[seen["closings"] :])
-        seen.update(trials=len(history.trials), readings=len(history.readings), closings=len(history.closings))
+        changed = {trial.arm for trial in self._trials.new(history.trials)}
+        changed.update(trial.arm for trial, _, _ in self._readings.new(history.readings))
+        changed.update(trial.arm for trial in self._closings.new(history.closings))
         return changed
 
     def _refresh(self, index: int, last: int | None) -> None:

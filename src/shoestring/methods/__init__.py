@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from shoestring.methods.baselines.random_search import RandomSearch
     from shoestring.methods.baselines.rollout import Rollout
     from shoestring.methods.bhpt import BHPT
-    from shoestring.methods.boss import BOHB, BOSS, ParallelBOSS
+    from shoestring.methods.boss import BOHB, BOSS
     from shoestring.methods.forecast import Forecast
+    from shoestring.methods.parallel_boss import ParallelBOSS
     from shoestring.methods.registry import named, names, register
 
 __all__ = [
@@ -38,7 +39,7 @@ __getattr__, __dir__ = lazy_names(
         "BayesianOptimization": "baselines.bayesian_optimization",
         "Forecast": "forecast",
         "FreezeThaw": "baselines.freeze_thaw",
-        "ParallelBOSS": "boss",
+        "ParallelBOSS": "parallel_boss",
         "RandomSearch": "baselines.random_search",
         "Rollout": "baselines.rollout",
         "named": "registry",

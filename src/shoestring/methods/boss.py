@@ -1,57 +1,53 @@
-"""BOHB, BOSS and parallel BOSS: brackets whose arms a model proposes.
+"""BOHB and BOSS: brackets whose configurations a model proposes.
 
-Falkner, Klein and Hutter, BOHB, ICML 2018; Huang et al., An asymptotically optimal multi-armed
-bandit algorithm and hyperparameter optimization, Algorithms 3, 5, 7 and 8.
+Falkner, Klein and Hutter, BOHB: robust and efficient hyperparameter optimization, ICML 2018; Huang, Li, Ye, Li and
+Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter optimization, arXiv:2007.05670,
+Algorithms 3 and 5.
 
-All three have Hyperband's brackets and a Parzen model (TPE) fitted at the highest resource with
-enough readings; running arms count among the bad ones (the constant liar), failed ones too. BOHB
-and BOSS differ in the rule that says who goes on; parallel BOSS never waits for a round to end.
+Both have Hyperband's brackets and a Parzen model (TPE) fitted at the highest resource with enough readings; running
+configurations count among the bad ones (the constant liar), failed ones too. They differ in the rule that says who
+goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoestring.core.composition import with_sampler
-from shoestring.core.decisions import Continue, Decision, Done, Replicate, Sampler, Start, read_state
-from shoestring.core.history import Arm, History
-from shoestring.core.untried import propose_new
-from shoestring.errors import MethodError
-from shoestring.samplers import TPE
-from shoestring.schedulers.brackets import Bracket, Rule, halvings, hyperband_brackets, ladder_budget, next_in_brackets
-from shoestring.schedulers.evaluations import Record, check_options, warn_of_resuming
-from shoestring.schedulers.halving import HalvingRule, quota
-from shoestring.schedulers.modified_sub_sampling import ModifiedSubSamplingRule, check_beta, potentials
-from shoestring.schedulers.rungs import check_rungs, cut_short, top_resource
-from shoestring.schedulers.sub_sampling import SubSampling, SubSamplingRule
+from shoestring.core.composition import compose, with_sampler
+from shoestring.core.decisions import Decision, Sampler
+from shoestring.core.history import History
+from shoestring.samplers.tpe import TPE
+from shoestring.schedulers.brackets import Rule, hyperband_brackets, next_in_brackets
+from shoestring.schedulers.evaluations import Comparison, Weighting
+from shoestring.schedulers.halving import Hyperband
+from shoestring.schedulers.modified_sub_sampling import ModifiedSubSampling
+from shoestring.schedulers.rungs import Replication, check_options, top_resource
+from shoestring.schedulers.sub_sampling import SubSampling
 
 
 @dataclass(frozen=True)
 class BOHB:
-    """Algorithm 3: Hyperband's brackets, filled by a model (default: TPE)."""
+    """Algorithm 3: Hyperband whose configurations a model proposes (default: TPE)."""
 
     eta: float = 3
     min_resource: int = 1
-    max_resource: int | None = None
     sampler: Sampler = field(default_factory=TPE)
-    replicate: str = "resume"
+    replicate: Replication = "resume"
     overlap: bool = True
     reference: ClassVar[str] = (
         "Falkner, Klein and Hutter, BOHB: robust and efficient hyperparameter optimization, ICML 2018"
     )
 
     def __post_init__(self) -> None:
-        check_rungs(self.eta, self.min_resource)
-        check_options(None, self.replicate)
+        check_options(self)
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        top = top_resource(history, "bohb", self.min_resource, self.max_resource)
-        rule = HalvingRule(self.eta, None, self.replicate)
-        return _decide_in_brackets(history, rng, self.sampler, top, self.min_resource, self.eta, rule, self.overlap)
+        scheduler = Hyperband(self.eta, self.min_resource, None, None, self.replicate, self.overlap)
+        return compose(self.sampler, scheduler).decide(history, rng)
 
 
 @dataclass(frozen=True)
@@ -64,193 +60,34 @@ class BOSS:
     ``replicate`` and ``compare`` are those of the schedulers; with None the rule's own default is taken.
     """
 
-    rule: str = "sh"
+    rule: Literal["sh", "ss", "mss"] = "sh"
     eta: float = 3
     min_resource: int = 1
-    max_resource: int | None = None
     beta: float = 0.1
-    weights: str = "equal"
-    replicate: str | None = None
-    compare: str = "evaluations"
+    weights: Weighting = "equal"
+    replicate: Replication | None = None
+    compare: Comparison = "evaluations"
     sampler: Sampler = field(default_factory=TPE)
     overlap: bool = True
     reference: ClassVar[str] = SubSampling.reference
 
     def __post_init__(self) -> None:
-        check_rungs(self.eta, self.min_resource)
-        if self.rule not in ("ss", "mss", "sh"):
-            raise MethodError(f"rule is {self.rule!r}; it is 'ss', 'mss' or 'sh'")
-        check_options(self.weights, self._replicate, self.compare)
-        check_beta(self.beta)
+        check_options(self)
         if self.rule != "sh":
-            warn_of_resuming("BOSS", self._replicate, self.compare)
+            _ = self._rule  # warns of options that make no sense together
 
-    @property
-    def _replicate(self) -> str:
-        return self.replicate or ("resume" if self.rule == "sh" else "fresh")
-
+    @cached_property
     def _rule(self) -> Rule:
-        if self.rule == "sh":
-            return HalvingRule(self.eta, None, self._replicate)
+        replicate, first = self.replicate or "fresh", self.min_resource
         if self.rule == "ss":
-            return SubSamplingRule(self.eta, self.weights, self._replicate, self.compare)
-        return ModifiedSubSamplingRule(self.eta, self.beta, self.weights, self._replicate, self.compare)
-
-    def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        top = top_resource(history, "boss", self.min_resource, self.max_resource)
-        return _decide_in_brackets(
-            history, rng, self.sampler, top, self.min_resource, self.eta, self._rule(), self.overlap
+            return SubSampling(self.eta, first, None, self.weights, replicate, self.compare, self.overlap)
+        return ModifiedSubSampling(
+            self.eta, first, None, self.beta, self.weights, replicate, self.compare, self.overlap
         )
 
-
-def _decide_in_brackets(
-    history: History,
-    rng: np.random.Generator,
-    sampler: Sampler,
-    top: int,
-    min_resource: int,
-    eta: float,
-    rule: Rule,
-    overlap: bool,
-) -> Decision:
-    plan = hyperband_brackets(top, min_resource, eta)
-    return with_sampler(sampler, history, rng, lambda may: next_in_brackets(history, plan, rule, overlap, may))
-
-
-@dataclass(frozen=True)
-class ParallelBOSS:
-    """Algorithms 7 and 8: BOSS in which no worker ever waits.
-
-    Round r of a bracket has room for ⌊K·eta^−r⌋ evaluations. A free worker takes the next of the round
-    being filled: in round 0 a new arm, later the arm of the bracket with the most potential by what is
-    known so far. When all rounds are filled the next bracket begins, whoever is still running.
-
-    Differs from the paper in that brackets come in Hyperband's order instead of at random, and in that
-    an arm is proposed when its turn comes, with all that is known by then.
-    """
-
-    eta: float = 3
-    min_resource: int = 1
-    max_resource: int | None = None
-    beta: float = 0.1
-    weights: str = "equal"
-    replicate: str = "fresh"
-    compare: str = "evaluations"
-    sampler: Sampler = field(default_factory=TPE)
-    reference: ClassVar[str] = SubSampling.reference
-
-    def __post_init__(self) -> None:
-        check_rungs(self.eta, self.min_resource)
-        check_options(self.weights, self.replicate, self.compare)
-        check_beta(self.beta)
-        warn_of_resuming("parallel BOSS", self.replicate, self.compare)
-
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        top = top_resource(history, "parallel boss", self.min_resource, self.max_resource)
-        plan = hyperband_brackets(top, self.min_resource, self.eta)
-        unfinished = cut_short(history, sorted({budget for bracket in plan for budget in _budgets(bracket, self.eta)}))
-        if unfinished is not None:
-            return unfinished
-        filled = history.cached(("pboss", self), _Filled).update(history)
-        exhausted = False
-        for number, bracket, turn, budget in self._places(plan, filled):
-            if turn == 0:
-                proposal = None if exhausted else propose_new(self.sampler, history, rng)
-                if proposal is not None:
-                    reason = f"an arm of bracket {number + 1}; {proposal.reason}"
-                    return Start(
-                        budget, reason, proposal.config, proposal.explanation, _Place(number, 0), proposal.state
-                    )
-                exhausted = True
-                if number > filled.last:
-                    return Done("every configuration has been tried")
-                continue
-            arms = [history.arms[i] for i in filled.arms(number, 0)]
-            chosen = self._chosen(arms, set(filled.arms(number, turn)), budget, _budgets(bracket, self.eta), rng)
-            if chosen is not None:
-                return self._evaluation(chosen, number, turn, budget)
-        raise AssertionError("a new bracket always has room")
-
-    def _places(self, plan: list[Bracket], filled: _Filled) -> Iterator[tuple[int, Bracket, int, int]]:
-        """Rounds with room, from the bracket being filled on (Algorithm 8, lines 1 to 3)."""
-        number = filled.last
-        while True:
-            bracket = plan[number % len(plan)]
-            for turn, budget in enumerate(_budgets(bracket, self.eta)):
-                if len(filled.arms(number, turn)) < quota(bracket.arms, turn, self.eta):
-                    yield number, bracket, turn, budget
-            number += 1
-
-    def _chosen(
-        self, arms: list[Arm], scheduled: set[int], budget: int, budgets: list[int], rng: np.random.Generator
-    ) -> Arm | None:
-        """The top arm by V_k of those not in this round yet (lines 5 to 9 and 13 to 17)."""
-        records = [self._record(arm, budgets) for arm in arms]
-        values = potentials(records, self.beta)
-        free = [
-            k
-            for k, arm in enumerate(arms)
-            if arm.index not in scheduled and not records[k].failed and self._available(arm, budget)
-        ]
-        known = [k for k in free if records[k].values]
-        if known:
-            return arms[min(known, key=lambda k: (values[k], k))]
-        return arms[free[int(rng.integers(len(free)))]] if free else None
-
-    def _available(self, arm: Arm, budget: int) -> bool:
-        trial = arm.trials[-1]
-        return self.replicate == "fresh" or (trial.state == "paused" and trial.step < budget)
-
-    def _record(self, arm: Arm, budgets: list[int]) -> Record:
-        """The evaluations of an arm that are in: where fresh trials were sent, or rungs that one trial passed."""
-        record = Record(self.compare, self.weights)
-        for trial in arm.trials:
-            for budget in [trial.until] if self.replicate == "fresh" else budgets:
-                if trial.loss(budget) is not None:
-                    record.add(
-                        trial, budget, record.budgets[-1] if self.replicate == "resume" and record.budgets else 0
-                    )
-        if any(trial.state in ("failed", "lost", "stopped") for trial in arm.trials):
-            record.fail()
-        return record
-
-    def _evaluation(self, arm: Arm, number: int, turn: int, budget: int) -> Continue | Replicate:
-        reason = f"the most promising arm of bracket {number + 1} for round {turn + 1}, to step {budget}"
-        if self.replicate == "resume":
-            return Continue(arm.trials[-1].index, budget, reason, state=_Place(number, turn))
-        return Replicate(arm.index, budget, f"{reason}, from a fresh start", state=_Place(number, turn))
-
-
-def _budgets(bracket: Bracket, eta: float) -> list[int]:
-    """b, b·eta, … R."""
-    turns = range(halvings(bracket.last, bracket.first, eta) + 1)
-    return [budget for turn in turns if (budget := ladder_budget(bracket, turn, eta)) is not None]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """The round of which bracket a grant belongs to, counted from 0."""
-
-    bracket: int
-    round: int
-
-
-class _Filled:
-    """Which arms were sent into which round of which bracket."""
-
-    def __init__(self) -> None:
-        self.last = 0
-        self._seen = 0
-        self._arms: dict[tuple[int, int], list[int]] = {}
-
-    def update(self, history: History) -> _Filled:
-        for grant in history.grants[self._seen :]:
-            place = read_state(_Place, grant.state)
-            if place is not None:
-                self._arms.setdefault((place.bracket, place.round), []).append(grant.arm)
-                self.last = max(self.last, place.bracket)
-        self._seen = len(history.grants)
-        return self
-
-    def arms(self, number: int, turn: int) -> list[int]:
-        return self._arms.get((number, turn), [])
+        if self.rule == "sh":
+            same = BOHB(self.eta, self.min_resource, self.sampler, self.replicate or "resume", self.overlap)
+            return same.decide(history, rng)
+        plan = hyperband_brackets(top_resource(history, "boss", self.min_resource), self.min_resource, self.eta)
+        return with_sampler(self.sampler, history, rng, lambda may: next_in_brackets(history, plan, self._rule, may))

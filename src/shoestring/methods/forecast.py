@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from shoestring.core.decisions import Continue, Decision, Done, Start, Wait, read_state
 from shoestring.core.history import Arm, History
-from shoestring.core.untried import propose_new, taken
+from shoestring.core.untried import propose_new, tried
 from shoestring.errors import MethodError
 from shoestring.methods.learning_curves import (
     Pool,
@@ -117,7 +117,7 @@ class Forecast:
 
     @one_thread()
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        top = top_resource(history, "forecast", 1, self.max_resource)
+        top = top_resource(history, "forecast")
         view = history.cached(("forecast", self), lambda: _View(history, self, top)).update(history)
         first = top if steps_are_free(history) else 1
         if len(history.arms) < self.startup or not view.losses:
@@ -188,7 +188,7 @@ class Forecast:
         if history.codec.rows is not None or (history.codec.finite and len(view.pool) < self.pool):
             return config, mean
         good = sorted(view.arm_at, key=outlook.mean.__getitem__)[:3]
-        codec, keys = history.codec, taken(history)
+        codec, keys = history.codec, tried(history)
         drawn = map(codec.decode, around(view.points[[best, *good]], rng, _NEAR, codec))
         near = [one for one in drawn if codec.allowed(one) and Codec.key(one) not in keys]
         if near:

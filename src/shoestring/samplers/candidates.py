@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoestring.core.history import History
-from shoestring.core.untried import free_rows, taken
+from shoestring.core.untried import free_rows, tried
 from shoestring.spaces.axes import Axis
 from shoestring.spaces.codec import Codec
 
@@ -192,7 +192,7 @@ def _filled(points: Array) -> Array:
 
 def first_free(points: Array, order: Any, history: History) -> int | None:
     """The first of the points, in this order, that is allowed and was not tried."""
-    codec, keys = history.codec, taken(history)
+    codec, keys = history.codec, tried(history)
     for index in order:
         config = codec.decode(points[index])
         if Codec.key(config) not in keys and codec.allowed(config):

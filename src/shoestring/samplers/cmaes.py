@@ -1,7 +1,7 @@
 """CMA-ES: a normal distribution that moves to where good arms were, and learns the shape of the valley.
 
-Hansen, The CMA evolution strategy: a tutorial, 2016, on the cmaes package; begun from arms it did not
-propose as in Nomura et al., Warm starting CMA-ES for hyperparameter optimization, AAAI 2021.
+Hansen, The CMA evolution strategy: a tutorial, 2016, on the cmaes package; initialised from arms it did not propose as
+in Nomura et al., Warm starting CMA-ES for hyperparameter optimization, AAAI 2021.
 
 ====== ===========  ==================================================================
 d, D   ()           axes, and columns that the strategy moves in (``models/embedding.py``)
@@ -10,27 +10,26 @@ m, σ, C             mean (D,), step size and covariance (D, D) of the distribut
 ====== ===========  ==================================================================
 
 An ordered axis is one column; a choice has one for each of its values, and the largest wins. A
-generation ends when λ of its own arms are known, in whatever order they come. The strategy is played
-again from the log each time: it owns no state and no randomness.
+generation ends when λ of its own arms are known, in whatever order they come. The strategy is rebuilt from the log
+each time: it owns no state and no randomness.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoestring.core.decisions import Proposal, read_state
-from shoestring.core.history import History
-from shoestring.errors import MethodError
-from shoestring.samplers.simple import first_design, random_config
-from shoestring.samplers.training import training
-
-if TYPE_CHECKING:
-    from shoestring.models.embedding import Embedding
+from shoestring.core.history import Cursor, History
+from shoestring.core.options import check_whole
+from shoestring.core.untried import random_config
+from shoestring.models.embedding import Embedding
+from shoestring.samplers.simple import first_design
+from shoestring.samplers.training import training_set
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -54,32 +53,29 @@ class CMAES:
     reference: ClassVar[str] = "Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772"
 
     def __post_init__(self) -> None:
-        for option, least in (("startup", 2), ("population", 4)):
-            value = getattr(self, option)
-            if value is not None and (not isinstance(value, int) or value < least):
-                raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
+        check_whole(self, startup=2, population=4)
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
-        known = training(history, max(self.startup, 2))
+        known = training_set(history, max(self.startup, 2))
         if known is None:
-            return Proposal(random_config(history, rng), "random, too few arms can be compared")
+            return Proposal(random_config(history, rng), "random, too few configurations can be compared")
         embed = columns_of(history.codec.choices)
         own = np.isin(known.arms, history.cached("arms of generations", _Proposed).update(history))
         first = np.ones_like(own) if own.all() else ~own
-        begun = promising(embed(known.points[first]), known.losses[first])
-        strategy = self._played(begun, embed(known.points[own]), known.losses[own])
+        initial = promising(embed(known.points[first]), known.losses[first])
+        strategy = self._updated(initial, embed(known.points[own]), known.losses[own])
         point = embed.points(_drawn(strategy, rng)[None])[0]
         reason = f"from the distribution of generation {strategy.generation + 1}"
         state = _Generation(strategy.generation)
         return Proposal(history.codec.decode(point), reason, {"step": known.step}, state)
 
-    def _played(self, begun: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
-        """The strategy, told of its own arms generation by generation."""
+    def _updated(self, initial: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
+        """The strategy after an update by each complete generation of its own arms."""
         from cmaes import CMA
 
-        mean, sigma, covariance = begun
+        mean, sigma, covariance = initial
         size = self.population or 4 + int(3 * math.log(len(mean)))
         strategy = CMA(mean, sigma, cov=covariance, population_size=size, seed=0)
         for begin in range(0, len(moved) - size + 1, size):
@@ -99,13 +95,12 @@ class _Proposed:
 
     def __init__(self) -> None:
         self._arms: list[int] = []
-        self._seen = 0
+        self._grants = Cursor()
 
     def update(self, history: History) -> list[int]:
-        for grant in history.grants[self._seen :]:
+        for grant in self._grants.new(history.grants):
             if read_state(_Generation, grant.sampler_state) is not None:
                 self._arms.append(grant.arm)
-        self._seen = len(history.grants)
         return self._arms
 
 
@@ -121,9 +116,6 @@ def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
 
 def columns_of(choices: Codes) -> Embedding:
     """The columns that a normal distribution moves in: what is inactive has no column of its own."""
-
-    from shoestring.models.embedding import Embedding
-
     return Embedding(choices, np.zeros(len(choices), dtype=bool))
 
 

@@ -2,41 +2,41 @@
 
 Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998; Snoek,
 Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012. The
-ordered axes are bent as the losses ask for (``models/warping.py``).
+ordered axes are warped (``models/warping.py``).
 
-What is running counts as if it had given what the process expects of it (a fantasy: Ginsbourger, Le Riche
-and Carraro's kriging believer), which leaves the mean and takes the uncertainty away, so that proposals
-spread. What failed counts as bad as the worst, also when the kernel's parameters are learned.
+Running trials are imputed with the posterior mean (the kriging believer of Ginsbourger, Le Riche and Carraro, 2010):
+that leaves the mean as it is and removes the uncertainty, so that proposals spread. Failed trials are imputed with the
+worst observed loss, also when the kernel's parameters are learned.
 
-The kernel's parameters are learned when the arms have grown by a share; in between, new arms extend the
-factor of the covariance. Arms are taken in the order in which they became known, so that the same factor
-is found whether it was kept or is made again from the log.
+The kernel's parameters are refitted when the number of arms has grown by a share; in between, new arms extend the
+Cholesky factor of the covariance. Arms are taken in the order in which they became known, so that the same factor is
+found whether it was cached or is rebuilt from the log.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
-from shoestring.errors import MethodError
+from shoestring.core.options import check_choices, check_number, check_whole
+from shoestring.core.untried import random_config
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
-from shoestring.samplers.simple import first_design, random_config
-from shoestring.samplers.training import TRANSFORMS, Training, scaled, thinned, training
+from shoestring.samplers.simple import first_design
+from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
 
 if TYPE_CHECKING:
     from shoestring.models.gaussian_process import Process
 
 Array = NDArray[np.float64]
 
-# Known without loading the models.
-ACQUISITION_NAMES = ("log-ei", "ei", "pi", "ucb")
+AcquisitionName = Literal["log-ei", "ei", "pi", "ucb"]
 # The kernel's parameters are learned from at most so many arms.
 _MOST_LEARNED_FROM = 200
 # Of those at the last refit the process keeps at most so many.
@@ -51,78 +51,82 @@ _CLIMBERS = 4
 class GaussianProcess:
     """Propose the maximum of an acquisition, "log-ei", "ei", "pi" or "ucb", under a Gaussian process.
 
-    The first ``startup`` arms are a Latin hypercube. The acquisition is looked at in ``candidates`` points of a
-    Latin hypercube and as many near the best arms, and climbed from the best of them. ``transform`` is what is
-    done to the losses first: "none", "tame" or "rank"; with ``warp`` the process may bend the ordered axes. Every
-    second proposal has to promise more than the best by ``reach`` standard deviations of the (transformed) losses:
-    a run that has converged in a valley would spend the rest of its budget there.
+    The first ``startup`` configurations are a Latin hypercube. The acquisition is evaluated at ``candidates`` points
+    of a Latin hypercube and as many near the best configurations, and maximised from the best of them. ``transform``
+    is applied to the losses first: "none", "tame" or "rank"; with ``warp`` the process learns a warping of the ordered
+    axes. Every second proposal maximises the improvement over the incumbent minus a ``margin``, in standard deviations
+    of the transformed losses: a run that has converged in a valley would spend the rest of its budget there.
     """
 
     startup: int = 8
-    acquisition: str = "log-ei"
+    acquisition: AcquisitionName = "log-ei"
     candidates: int = 200
-    transform: str = "tame"
+    transform: Transform = "tame"
     warp: bool = True
-    reach: float = 0.05
-    reference: ClassVar[str] = "Snoek, Larochelle and Adams, Practical Bayesian optimization, NeurIPS 2012"
+    margin: float = 0.05
+    reference: ClassVar[str] = (
+        "Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012"
+    )
 
     def __post_init__(self) -> None:
-        check_model_options(self.startup, self.acquisition, self.transform, self.reach)
-        if not isinstance(self.candidates, int) or self.candidates < 1:
-            raise MethodError(f"candidates is {self.candidates!r}; it is a whole number from 1")
+        check_model_options(self)
+        check_whole(self, candidates=1)
 
     @one_thread()
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
-        known = training(history, max(self.startup, 3))
+        known = training_set(history, max(self.startup, 3))
         if known is None:
-            return Proposal(random_config(history, rng), "random, too few arms can be compared")
-        view = View(history, known, self.transform, self.acquisition, self.warp, reach_now(history, self.reach))
-        points = self._candidates(view, rng)
-        scores = view.score(points)
+            return Proposal(random_config(history, rng), "random, too few configurations can be compared")
+        surrogate = Surrogate(
+            history, known, self.transform, self.acquisition, self.warp, margin_now(history, self.margin)
+        )
+        points = self._candidates(surrogate, rng)
+        scores = surrogate.score(points)
         chosen = first_free(points, (-scores).argsort(kind="stable"), history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
-        reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} arms"
+        reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
-    def _candidates(self, view: View, rng: np.random.Generator) -> Array:
-        rows = open_points(view.history, rng)
+    def _candidates(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
+        rows = open_points(surrogate.history, rng)
         if rows is not None:
             return rows
-        return view.searched(np.vstack([self._spread(view, rng), view.near_best(rng, self.candidates)]))
+        return surrogate.searched(np.vstack([self._spread(surrogate, rng), surrogate.near_best(rng, self.candidates)]))
 
-    def _spread(self, view: View, rng: np.random.Generator) -> Array:
-        codec = view.history.codec
+    def _spread(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
+        codec = surrogate.history.codec
         return snapped(latin(rng, self.candidates, codec.dimensions), codec)
 
 
-def reach_now(history: History, reach: float) -> float:
-    """What the next proposal has to promise beyond the best: every second one ``reach``, the others nothing."""
-    return 0.0 if len(history.arms) % 2 else reach
+def margin_now(history: History, margin: float) -> float:
+    """The margin of the next proposal: every second one has it, the others none."""
+    return 0.0 if len(history.arms) % 2 else margin
 
 
-def check_model_options(startup: object, acquisition: str, transform: str, reach: object) -> None:
-    if not isinstance(startup, int) or startup < 2:
-        raise MethodError(f"startup is {startup!r}; it is how many arms come before the model, a whole number from 2")
-    if acquisition not in ACQUISITION_NAMES:
-        raise MethodError(f"acquisition is {acquisition!r}; it is {', '.join(map(repr, ACQUISITION_NAMES))}")
-    if transform not in TRANSFORMS:
-        raise MethodError(f"transform is {transform!r}; it is {', '.join(map(repr, TRANSFORMS))}")
-    if not isinstance(reach, (int, float)) or not 0 <= reach < float("inf"):
-        raise MethodError(f"reach is {reach!r}; it is a number of standard deviations from 0")
+def check_model_options(sampler: Any) -> None:
+    check_choices(sampler)
+    check_whole(sampler, "how many configurations come before the model, a whole number", startup=2)
+    check_number(sampler, "margin", "a number of standard deviations from 0", 0)
 
 
-class View:
-    """A Gaussian process of what is known, what failed and what is running, and what it makes of points.
+class Surrogate:
+    """A Gaussian process fitted to what is known, failed and running, and the acquisition under it.
 
-    Only what is better than the best by ``reach`` counts as better.
+    Improvement counts from the incumbent minus ``margin``.
     """
 
     def __init__(
-        self, history: History, known: Training, transform: str, acquisition: str, warp: bool, reach: float = 0.0
+        self,
+        history: History,
+        known: TrainingSet,
+        transform: Transform,
+        acquisition: AcquisitionName,
+        warp: bool,
+        margin: float = 0.0,
     ) -> None:
         from shoestring.models.acquisition import ACQUISITIONS
 
@@ -131,11 +135,11 @@ class View:
         self._acquire = ACQUISITIONS[acquisition]
         self.y = scaled(known.losses, transform)
         self.process = self._process(transform, warp)
-        # The best by what the process believes, not by its reading, which may have been lucky.
+        # The incumbent by the posterior mean, not by its reading, which may have been lucky.
         mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
-        self.best = float(mean.min()) - reach
+        self.best = float(mean.min()) - margin
 
-    def _process(self, transform: str, warp: bool) -> Process:
+    def _process(self, transform: Transform, warp: bool) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
         known, history = self.known, self.history
         n, f = refit_size(len(known.points)), refit_size(len(known.failed))
@@ -175,9 +179,9 @@ class View:
         best = self.known.points[ascending(self.known.losses)[:top]]
         return snapped(around(best, rng, m, codec), codec)
 
-    def searched(self, points: Array) -> Array:
-        """The points, and those that climbing from the best of them leads to."""
-        top = ascending(-self.score(points))[:_CLIMBERS]
+    def searched(self, points: Array, climbers: int = _CLIMBERS) -> Array:
+        """The points, and the local maxima that are reached from the best of them."""
+        top = ascending(-self.score(points))[:climbers]
         return np.vstack([climbed(points[top], self.history, self.score, self.slope), points])
 
 
@@ -200,8 +204,8 @@ def refit_size(n: int) -> int:
     return n - n % every
 
 
-def _cached_base(history: History, points: Array, losses: Array, transform: str, warp: bool) -> Process:
-    """Kept by what it was made of, the last one only; so it cannot differ from one made anew."""
+def _cached_base(history: History, points: Array, losses: Array, transform: Transform, warp: bool) -> Process:
+    """Cached by the content it was fitted to, the last one only; so it cannot differ from a rebuilt one."""
     key = blake2b(points.tobytes() + losses.tobytes(), digest_size=16).digest()
     kept: dict[bytes, Process] = history.cached(("gaussian process", transform, warp), dict)
     if key not in kept:
@@ -210,7 +214,7 @@ def _cached_base(history: History, points: Array, losses: Array, transform: str,
     return kept[key]
 
 
-def _base(history: History, points: Array, losses: Array, transform: str, warp: bool) -> Process:
+def _base(history: History, points: Array, losses: Array, transform: Transform, warp: bool) -> Process:
     from shoestring.models.gaussian_process import Process, learned
 
     embed = embedding(history)

@@ -9,23 +9,23 @@ n      arms that are compared; the best of them, a share of ``good``, are good
 h      the kernels' bandwidth on each axis, one for l and one for g
 ====== ========================================================================
 
-Arms are compared at the furthest step with enough of them, by the order of their losses alone. An arm
-that failed is bad, and so is one that is still running: it is not known, and its place is taken.
+Arms are compared at the furthest step with enough of them, by the order of their losses alone. Failed arms count as
+bad, and so do running ones (the constant liar), so that proposals spread.
 
-Differs from the papers in what found better minima of test functions in 100 evaluations. The bandwidth
-follows the spread of the good arms. g's is narrower than l's: l is to reach beyond what is known to be
-good, g is to mark what was tried and no more, so that untried choices next to good ones are not held
-against the bad arms elsewhere. Among the good the better weigh more, as in an evolution strategy. The
-first arms fill the space evenly. And where parameters are taken as independent, whole candidates are
-compared all the same: the best of 24 on each of 6 axes is the best of 24^6, and such a choice stands
-still at the mode of l.
+Differs from the papers in what found better minima of test functions in 100 evaluations. The bandwidth follows the
+spread of the good arms. g's is narrower than l's: l is to extend beyond what is known to be good, g is to mark only
+what was tried, so that untried choices next to good ones are not penalised for bad arms elsewhere. Among the good the
+better weigh more, as in an evolution strategy. The first arms are a Latin hypercube. And where parameters are modelled
+as independent, whole candidates are compared all the same: the best of 24 on each of 6 axes is the best of 24^6, and
+such a choice stays at the mode of l.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,14 @@ from numpy.typing import NDArray
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.observations import Observations, observed
-from shoestring.core.untried import taken
-from shoestring.errors import MethodError
+from shoestring.core.options import check_number, check_whole
+from shoestring.core.untried import random_config, tried
 from shoestring.models.parzen import Parzen, fit
-from shoestring.samplers.simple import first_design, random_config
+from shoestring.samplers.simple import first_design
 from shoestring.spaces.codec import Codec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Array = NDArray[np.float64]
-    Codes = NDArray[np.int64]
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 # An ordered axis with more values than this is treated as a real one.
 _FEW = 64
@@ -54,6 +51,9 @@ _LEAST_SHARE_OF_A_CELL = 0.25
 # How much narrower the kernels of g are than those of l on an ordered axis.
 _NARROWER = 0.6
 
+# The most arms that count as good, and the weight of the uniform density in units of one arm's.
+_MOST_GOOD, _PRIOR = 25, 1.0
+
 # Between unordered choices, the share of a kernel that goes to all of them alike: of l and of g.
 _SHARED_GOOD, _SHARED_BAD = 0.3, 0.015
 
@@ -62,46 +62,36 @@ _SHARED_GOOD, _SHARED_BAD = 0.3, 0.015
 class TPE:
     """Propose the likeliest to be good of ``candidates`` points drawn from the density of the good arms.
 
-    The first ``startup`` arms are a Latin hypercube. A step is fit to learn from once ``enough`` arms
-    have a loss there: if not given, as many as are begun with, and at least two more than there are
-    parameters. The good are a share of ``good``, and ``most_good`` at most. ``bandwidth`` scales the
-    kernels, and ``prior`` is the weight of the uniform density beside that of one arm. Without
-    ``multivariate`` the parameters count as independent of each other.
+    The first ``startup`` configurations are a Latin hypercube. The model is fitted at the furthest step with a loss of
+    that many configurations, and of two more than there are parameters. The good are a share of ``good``, at most 25.
+    ``bandwidth`` scales the kernels. Without ``multivariate`` the parameters are modelled as independent.
     """
 
     startup: int = 10
     candidates: int = 24
     multivariate: bool = True
     good: float = 0.2
-    most_good: int = 25
     bandwidth: float = 0.7
-    prior: float = 1.0
-    enough: int | None = None
     reference: ClassVar[str] = "Bergstra et al., Algorithms for hyper-parameter optimization, NeurIPS 2011"
 
     def __post_init__(self) -> None:
-        for option, least in (("startup", 0), ("candidates", 1), ("most_good", 1), ("enough", 2)):
-            value = getattr(self, option)
-            if value is not None and (not isinstance(value, int) or value < least):
-                raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
-        if not 0 < self.good < 1:
-            raise MethodError(f"good is {self.good!r}; it is the share of arms that count as good, between 0 and 1")
-        for option in ("bandwidth", "prior"):
-            if not 0 < getattr(self, option) < math.inf:
-                raise MethodError(f"{option} is {getattr(self, option)!r}; it is a number above 0")
+        check_whole(self, startup=0, candidates=1)
+        check_number(self, "good", "the share of arms that count as good, between 0 and 1", 0, 1, "()")
+        check_number(self, "bandwidth", "a number above 0", 0, ends="()")
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
         seen = observed(history)
-        step = seen.furthest_step(self.enough or max(self.startup, history.codec.dimensions + 2))
+        step = seen.furthest_step(max(self.startup, history.codec.dimensions + 2))
         if not step:
-            return Proposal(random_config(history, rng), "random, too few arms can be compared")
+            return Proposal(random_config(history, rng), "random, too few configurations can be compared")
         good, bad = self._split(seen, step)
         likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
         points, scores = self._candidates(likely, unlikely, history.codec, rng)
         chosen = _first_free(points, scores, history)
-        reason = f"{self.candidates} candidates from the {len(good)} best of {len(good) + len(bad)} arms at step {step}"
+        compared = f"the {len(good)} best of {len(good) + len(bad)} configurations at step {step}"
+        reason = f"the best of {self.candidates} candidates near {compared}"
         explanation = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
@@ -111,7 +101,7 @@ class TPE:
         For samplers that choose among the points of several. Shape (m, d).
         """
         seen, codec = observed(history), history.codec
-        step = seen.furthest_step(self.enough or max(self.startup, 2))
+        step = seen.furthest_step(max(self.startup, 2))
         if not step:
             return np.array([codec.sample_point(rng) for _ in range(m)]).reshape(m, codec.dimensions)
         good, bad = self._split(seen, step)
@@ -127,7 +117,7 @@ class TPE:
         losses = seen.losses(step)
         known = np.flatnonzero(~np.isnan(losses))
         failed = seen.failed & np.isnan(losses)
-        n_good = min(math.ceil(self.good * (len(known) + np.count_nonzero(failed))), self.most_good, len(known))
+        n_good = min(math.ceil(self.good * (len(known) + np.count_nonzero(failed))), _MOST_GOOD, len(known))
         good = known[np.argsort(losses[known], kind="stable")[:n_good]]
         compared = ~np.isnan(losses) | failed | seen.pending
         compared[good] = False
@@ -139,8 +129,8 @@ class TPE:
         h = _bandwidths(good, edges, self.bandwidth)
         by_rank = math.log(len(good) + 1) - np.log(np.arange(1, len(good) + 1))
         return (
-            fit(good, choices, edges, np.where(choices, _SHARED_GOOD, h), by_rank / by_rank.mean(), self.prior),
-            fit(bad, choices, edges, np.where(choices, _SHARED_BAD, _NARROWER * h), np.ones(len(bad)), self.prior),
+            fit(good, choices, edges, np.where(choices, _SHARED_GOOD, h), by_rank / by_rank.mean(), _PRIOR),
+            fit(bad, choices, edges, np.where(choices, _SHARED_BAD, _NARROWER * h), np.ones(len(bad)), _PRIOR),
         )
 
     def _candidates(
@@ -157,7 +147,7 @@ class TPE:
 
 def _first_free(points: Array, scores: Array, history: History) -> int:
     """The best candidate that is allowed and was not tried; the best of all if there is none."""
-    codec, keys = history.codec, taken(history)
+    codec, keys = history.codec, tried(history)
     order = (-scores).argsort(kind="stable")
     for index in order:
         config = codec.decode(points[index])

@@ -1,30 +1,30 @@
-"""What a model-based sampler fits: arms in the order they became known, and losses on a scale for models.
+"""The training set of model-based samplers: arms in the order in which they became known, and transformed losses.
 
-Only the order and the relative distances of the losses count: they are put on a scale of their own and
-rounded there, so that adding a constant to all readings, or scaling them, changes nothing.
+Losses are standardised and rounded, so that adding a constant to all readings, or scaling them, changes nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.core.history import History
+from shoestring.core.history import Cursor, History
 from shoestring.core.observations import observed
 from shoestring.models.scores import normal_scores
 
 Array = NDArray[np.float64]
 
-TRANSFORMS = ("none", "tame", "rank")
+Transform = Literal["none", "tame", "rank"]
 
 # Differences below this on the scale of the losses are rounding.
 _DECIMALS = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingSet:
     """What is known of a study at one step.
 
     ========  =======  ====================================================================
@@ -45,7 +45,7 @@ class Training:
     pending: Array
 
 
-def training(history: History, enough: int) -> Training | None:
+def training_set(history: History, enough: int) -> TrainingSet | None:
     """The arms at the furthest step that ``enough`` of them reached; None if there is no such step."""
     seen = observed(history)
     step = seen.furthest_step(enough)
@@ -58,7 +58,7 @@ def training(history: History, enough: int) -> Training | None:
     known = np.flatnonzero((at_step | given_up) & ~seen.failed)
     known = known[np.argsort(last.place[known], kind="stable")]
     running = seen.pending & ~at_step
-    return Training(step, known, seen.points[known], losses[known], seen.points[seen.failed], seen.points[running])
+    return TrainingSet(step, known, seen.points[known], losses[known], seen.points[seen.failed], seen.points[running])
 
 
 class _Last:
@@ -67,7 +67,8 @@ class _Last:
     def __init__(self) -> None:
         self.place: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.loss: Array = np.empty(0)
-        self._seen = 0
+        self._readings = Cursor()
+        self._count = 0
 
     def update(self, history: History) -> _Last:
         short = len(history.arms) - len(self.place)
@@ -75,10 +76,9 @@ class _Last:
             room = max(short, len(self.place), 16)
             self.place = np.append(self.place, np.full(room, -1))
             self.loss = np.append(self.loss, np.full(room, np.nan))
-        for place in range(self._seen, len(history.readings)):
-            trial, _, loss = history.readings[place]
-            self.place[trial.arm], self.loss[trial.arm] = place, loss
-        self._seen = len(history.readings)
+        for trial, _, loss in self._readings.new(history.readings):
+            self.place[trial.arm], self.loss[trial.arm] = self._count, loss
+            self._count += 1
         return self
 
 
@@ -96,7 +96,7 @@ def thinned(losses: Array, most: int) -> NDArray[np.int64]:
     return np.sort(np.concatenate([order[:half], order[places]]))
 
 
-def scaled(losses: Array, transform: str) -> Array:
+def scaled(losses: Array, transform: Transform) -> Array:
     """The losses on a scale for models, mean 0 and standard deviation 1. Shape (n,).
 
     "none" only shifts and scales. "tame" draws in the bad tail first: beyond the median by a logarithm, so

@@ -1,7 +1,7 @@
 """Asynchronous modified sub-sampling (AMSS): ASHA's promotion in the order of potential.
 
-Huang et al., An asymptotically optimal multi-armed bandit algorithm and hyperparameter
-optimization, section 7: V_k of Algorithm 6 replaces the last reading, and nothing waits.
+Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter optimization,
+arXiv:2007.05670, section 7: V_k of Algorithm 6 replaces the last reading, and no worker waits.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import ClassVar
 import numpy as np
 
 from shoestring.core.decisions import Decision
-from shoestring.core.history import History
+from shoestring.core.history import Cursor, History
 from shoestring.models import sub_sampling as maths
-from shoestring.schedulers.evaluations import Record, check_options, warn_of_resuming
-from shoestring.schedulers.modified_sub_sampling import check_beta
+from shoestring.schedulers.evaluations import Comparison, Record, Weighting, warn_of_resuming
 from shoestring.schedulers.rungs import (
     Arrivals,
-    check_rungs,
+    Replication,
+    check_options,
     cut_short,
     ladder,
-    otherwise,
-    promotion,
+    promote_or_start,
     top_resource,
     waits_at,
 )
@@ -32,45 +31,37 @@ from shoestring.schedulers.sub_sampling import SubSampling
 
 @dataclass(frozen=True)
 class AsyncSubSampling:
-    """Promote the arm with the most potential among the top 1/``eta`` of its rung; or start a new arm."""
+    """Promote the arm with the most potential among the top 1/``eta`` of its rung; or start a new configuration."""
 
     eta: float = 3
     min_resource: int = 1
-    max_resource: int | None = None
     beta: float = 0.1
-    weights: str = "equal"
-    replicate: str = "fresh"
-    compare: str = "evaluations"
+    weights: Weighting = "equal"
+    replicate: Replication = "fresh"
+    compare: Comparison = "evaluations"
     reference: ClassVar[str] = SubSampling.reference
 
     def __post_init__(self) -> None:
-        check_rungs(self.eta, self.min_resource)
-        check_options(self.weights, self.replicate, self.compare)
-        check_beta(self.beta)
+        check_options(self)
         warn_of_resuming("asynchronous sub-sampling", self.replicate, self.compare)
 
     def next(self, history: History, may_start: bool = True) -> Decision:
-        top = top_resource(history, "asynchronous sub-sampling", self.min_resource, self.max_resource)
+        top = top_resource(history, "asynchronous sub-sampling", self.min_resource)
         rungs = ladder(self.min_resource, top, self.eta)
         unfinished = cut_short(history, rungs)
         if unfinished is not None:
             return unfinished
         table = history.cached(("amss", self), lambda: _Table(rungs, self)).update(history)
         values = table.potentials(self.beta)
-        # Where there are no new arms to be had, the best that wait go on although they are not in the top.
-        anyone = not may_start and not history.running
-        for level in range(len(rungs) - 2, -1, -1):
-            candidate = table.promotable(level, values, anyone)
-            if candidate is not None:
-                arm, rank, among = candidate
-                return promotion(history.arms[arm], rungs, level, self.replicate, rank, among)
-        return otherwise(rungs, may_start)
+        return promote_or_start(
+            history, rungs, self.replicate, may_start, lambda level, anyone: table.promotable(level, values, anyone)
+        )
 
 
 class _Table:
     """The record of every arm and, per rung, who reached it and who waits there; failed ones count as reached.
 
-    Beside the records stand arrays with one entry an arm, so that a decision costs a few array operations.
+    Arrays with one entry an arm repeat what is in the records, so that a decision costs a few array operations.
     """
 
     def __init__(self, rungs: Sequence[int], options: AsyncSubSampling) -> None:
@@ -78,7 +69,7 @@ class _Table:
         self.options = options
         self.records: list[Record] = []
         self._arrivals = Arrivals(rungs, options.replicate)
-        self._granted = 0
+        self._grants = Cursor()
         self._extents: dict[tuple[int, int], int] = {}
         self._values, self._n_values = np.empty(0), 0
         self._make_room(0)
@@ -90,8 +81,7 @@ class _Table:
 
     def update(self, history: History) -> _Table:
         self._grow(len(history.arms))
-        touched = {grant.arm for grant in history.grants[self._granted :]}
-        self._granted = len(history.grants)
+        touched = {grant.arm for grant in self._grants.new(history.grants)}
         for level, trial in self._arrivals.new(history):
             resumed = self.options.replicate == "resume" and level > 0
             self.records[trial.arm].add(trial, self.rungs[level], self.rungs[level - 1] if resumed else 0)

@@ -3,8 +3,8 @@
 Successive halving, sub-sampling and modified sub-sampling differ in nothing but that rule, and
 Hyperband, BOHB and BOSS in nothing but how many arms a bracket has and who proposes them.
 
-Arms belong to brackets in the order in which they were started, and a round ends when all of its
-evaluations are in, so the log alone says where each bracket stands.
+Arms belong to brackets in the order in which they were started, and a round ends when all of its evaluations are in,
+so the log alone says how far each bracket is.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Protocol
 from shoestring.core.decisions import Continue, Decision, Done, Replicate, Start, Wait
 from shoestring.core.history import Arm, History, TrialRecord
 from shoestring.schedulers.evaluations import Record
+from shoestring.schedulers.rungs import Replication
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """How many arms begin (K), their first budget (b) and the largest (R)."""
+    """How many arms start (K), their first budget (b) and the largest (R)."""
 
     arms: int
     first: int
@@ -31,7 +32,12 @@ class Rule(Protocol):
     """Who is evaluated in each round of a bracket, and with which budget."""
 
     @property
-    def replicate(self) -> str: ...
+    def replicate(self) -> Replication: ...
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the next bracket starts while this one waits for a report."""
+        ...
 
     def record(self) -> Record:
         """An empty record of an arm, of the kind that this rule compares."""
@@ -66,9 +72,20 @@ def ladder_budget(bracket: Bracket, turn: int, eta: float) -> int | None:
     return int(bracket.last / eta ** (s - turn) + 1e-9) if turn <= s else None
 
 
+def one_bracket(top: int, min_resource: int, eta: float, arms: int | None) -> Bracket:
+    """A bracket that starts as low as it may and has enough arms for one to reach the top."""
+    s = halvings(top, min_resource, eta)
+    return Bracket(arms or round(eta**s), int(top / eta**s + 1e-9), top)
+
+
+def quota(arms: int, turn: int, eta: float) -> int:
+    """K_r = ⌊K·eta^−r⌋, and never nobody."""
+    return max(1, math.floor(arms / eta**turn + 1e-9))
+
+
 @dataclass
 class _Progress:
-    """Where one bracket stands: the round, who is in it, and what the rounds before it gave."""
+    """How far one bracket is: the round, who is in it, and what the rounds before it gave."""
 
     turn: int = 0
     standing: list[int] = field(default_factory=list)
@@ -76,19 +93,17 @@ class _Progress:
     over: bool = False
 
 
-class _All:
-    """Progress of all brackets; those that are over stay so."""
+class _Brackets:
+    """The progress of all brackets; those that are over stay so."""
 
     def __init__(self) -> None:
         self.brackets: list[_Progress] = []
         self.first_open = 0
 
 
-def next_in_brackets(
-    history: History, plan: list[Bracket], rule: Rule, overlap: bool, may_start: bool = True
-) -> Decision:
+def next_in_brackets(history: History, plan: list[Bracket], rule: Rule, may_start: bool = True) -> Decision:
     """The first thing to do in the earliest bracket that has something to do."""
-    state = history.cached(("brackets", tuple(plan), rule), _All)
+    state = history.cached(("brackets", tuple(plan), rule), _Brackets)
     number = state.first_open
     offset = _offset(plan, number)
     while True:
@@ -102,7 +117,7 @@ def next_in_brackets(
             state.first_open += 1
         if len(history.arms) < offset + current.arms:
             return Done("every configuration has been tried")
-        if answer is not None and not overlap:
+        if answer is not None and not rule.overlap:
             return answer
         number, offset = number + 1, offset + current.arms
 
@@ -121,7 +136,7 @@ def _next_in_bracket(
     if at.turn:
         members = members[: len(at.records)]  # the bracket went on without the arms that it could not get
     elif len(members) < current.arms and may_start:
-        reason = f"arm {len(members) + 1} of {current.arms} of bracket {number + 1}"
+        reason = f"configuration {len(members) + 1} of {current.arms} of bracket {number + 1}"
         return Start(current.first, reason)
     while not at.over:
         budget = rule.budget(current, at.turn)
@@ -145,7 +160,7 @@ def _next_in_bracket(
 def _open_evaluation(
     members: list[Arm], at: _Progress, rule: Rule, budget: int, number: int
 ) -> Continue | Replicate | Wait | None:
-    """An evaluation of this round that is still to be begun, or a Wait if one is running."""
+    """An evaluation of this round that is still to be started, or a Wait if one is running."""
     running = None
     for rank, position in enumerate(at.standing):
         arm, record = members[position], at.records[position]
@@ -160,8 +175,8 @@ def _open_evaluation(
     return running
 
 
-def _trial(arm: Arm, record: Record, replicate: str) -> TrialRecord | None:
-    """The trial of an arm's next evaluation; None if it has to be begun."""
+def _trial(arm: Arm, record: Record, replicate: Replication) -> TrialRecord | None:
+    """The trial of an arm's next evaluation; None if it has to be started."""
     if replicate == "resume":
         return arm.trials[0]
     return arm.trials[len(record.values)] if len(record.values) < len(arm.trials) else None

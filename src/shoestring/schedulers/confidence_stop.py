@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoestring.core.decisions import Continue, Decision, Done, Start, Wait
-from shoestring.core.history import History, TrialRecord
-from shoestring.errors import MethodError
+from shoestring.core.history import Cursor, History, TrialRecord
+from shoestring.core.options import check_number, check_whole
 from shoestring.schedulers.rungs import top_resource
 
 
@@ -39,24 +39,22 @@ class ConfidenceStop:
     bounds: bool = True
     quantile: float | None = 0.25
     patience: int = 3
-    max_resource: int | None = None
     reference: ClassVar[str] = "section 4.2.4 of the thesis on BDA and BOES, 2022"
 
     def __post_init__(self) -> None:
-        if self.quantile is not None and not 0 < self.quantile < 1:
-            raise MethodError(f"quantile is {self.quantile!r}; it is a share between 0 and 1, or None for no such rule")
-        if not isinstance(self.patience, int) or self.patience < 0:
-            raise MethodError(f"patience is {self.patience!r}; it is a number of steps, a whole number from 0")
+        if self.quantile is not None:
+            check_number(self, "quantile", "a share between 0 and 1, or None for no such rule", 0, 1, "()")
+        check_whole(self, "a number of steps, a whole number", patience=0)
 
     def next(self, history: History, may_start: bool = True) -> Decision:
-        top = top_resource(history, "confidence stop", 1, self.max_resource)
+        top = top_resource(history, "confidence stop")
         standing = history.cached(("confidence stop", self), lambda: _Standing(top, self)).update(history)
         trial = standing.first()
         if trial is not None:
             reason = f"it may still win after {trial.step} of {top} steps"
             return Continue(trial.index, trial.step + 1, reason)
         if may_start:
-            return Start(1, "no trial that may win is waiting, so a new arm")
+            return Start(1, "no trial that may win is waiting, so a new configuration")
         if history.running:
             return Wait("what is running may still win")
         return Done("nothing is left to start, and nothing that may win to carry on")
@@ -71,10 +69,10 @@ class _Standing:
         self._own: dict[int, float] = {}
         self._latest: list[float] = []
         self._standing: dict[int, tuple[TrialRecord, float]] = {}
-        self._read = 0
+        self._readings = Cursor()
 
     def update(self, history: History) -> _Standing:
-        for trial, step, loss in history.readings[self._read :]:
+        for trial, step, loss in self._readings.new(history.readings):
             if trial.index in self._own:
                 del self._latest[bisect_left(self._latest, self._own[trial.index])]
             insort(self._latest, loss)
@@ -87,7 +85,6 @@ class _Standing:
             self._standing[trial.index] = trial, optimistic
             if step >= self._top or self._falls_behind(step, loss):
                 del self._standing[trial.index]
-        self._read = len(history.readings)
         return self
 
     def _falls_behind(self, step: int, loss: float) -> bool:

@@ -18,27 +18,16 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.errors import MethodError
 from shoestring.models.sub_sampling import Series, Vector, largest_window_mean
 
-WEIGHTS = ("equal", "budget", "inverse-variance")
-COMPARES = ("evaluations", "samples", "rung")
-REPLICATES = ("fresh", "resume")
-
-
-def check_options(weights: str | None, replicate: str, compare: str = "evaluations") -> None:
-    for name, given, known in (
-        ("weights", weights, (None, *WEIGHTS)),
-        ("replicate", replicate, REPLICATES),
-        ("compare", compare, COMPARES),
-    ):
-        if given not in known:
-            raise MethodError(f"{name} is {given!r}; it is one of {', '.join(map(repr, filter(None, known)))}")
+Weighting = Literal["equal", "budget", "inverse-variance"]
+Comparison = Literal["evaluations", "samples", "rung"]
 
 
 def warn_of_resuming(what: str, replicate: str, compare: str) -> None:
@@ -59,8 +48,8 @@ class Record:
     Only what was taken in counts, so a record says the same whatever has happened since.
     """
 
-    compare: str = "evaluations"
-    weighting: str | None = "equal"
+    compare: Comparison = "evaluations"
+    weights: Weighting | None = "equal"
     values: list[float] = field(default_factory=list)
     budgets: list[int] = field(default_factory=list)
     series: Series = field(default_factory=Series)
@@ -91,7 +80,7 @@ class Record:
         if self.compare == "samples":
             self.series.extend(samples)
         else:
-            self.series.extend([loss], _weight(reading, budget, self.weighting))
+            self.series.extend([loss], _weight(reading, budget, self.weights))
         self.mean = self.series.mean()
 
     def fail(self) -> None:
@@ -122,11 +111,11 @@ class Record:
         return self.series.largest_window_mean(length)
 
 
-def _weight(reading: Reading | None, budget: int, weighting: str | None) -> float:
+def _weight(reading: Reading | None, budget: int, weights: Weighting | None) -> float:
     """1, the budget, or 1/variance: from the reading's 95 % bounds, else as 1/variance grows with the budget."""
-    if weighting in (None, "equal"):
+    if weights in (None, "equal"):
         return 1.0
-    if weighting == "inverse-variance" and reading and reading.low is not None and reading.high is not None:
+    if weights == "inverse-variance" and reading and reading.low is not None and reading.high is not None:
         width = (reading.high - reading.low) / (2 * 1.96)
         return 1 / max(width * width, 1e-12)
     return float(budget)
@@ -138,7 +127,7 @@ def leader_of(records: Sequence[Record]) -> Record | None:
     return min(usable, key=lambda record: (-record.count, record.mean)) if usable else None
 
 
-def against(leader: Record) -> Callable[[Record], float]:
+def worst_stretches(leader: Record) -> Callable[[Record], float]:
     """The leader's worst stretch as long as another's record; few lengths occur, each is looked at once."""
     known: dict[tuple[int, int], float] = {}
 

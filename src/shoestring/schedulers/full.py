@@ -1,4 +1,4 @@
-"""No early stopping: every arm runs to the end."""
+"""No early stopping: every trial runs to the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoestring.schedulers.rungs import cut_short
 
 @dataclass(frozen=True)
 class Full:
-    """Every arm runs to ``max_resource`` (one step for an objective that returns once)."""
+    """Every trial runs to ``max_resource`` (one step for an objective that returns once)."""
 
     def next(self, history: History, may_start: bool = True) -> Decision:
         full = history.max_resource or 1
@@ -19,5 +19,5 @@ class Full:
         if unfinished is not None:
             return unfinished
         if may_start:
-            return Start(full, f"a new arm for all of its {full} steps" if full > 1 else "a new arm")
+            return Start(full, "a new configuration" + (f" for all of its {full} steps" if full > 1 else ""))
         return Done("every configuration has been tried")

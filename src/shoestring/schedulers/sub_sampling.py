@@ -1,16 +1,15 @@
 """Sub-sampling: whoever may still beat the leader is evaluated again, with more budget.
 
-Huang et al., An asymptotically optimal multi-armed bandit algorithm and hyperparameter
-optimization, Algorithm 4; the arithmetic is in ``models/sub_sampling.py``.
+Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter optimization,
+arXiv:2007.05670, Algorithm 4; the arithmetic is in ``models/sub_sampling.py``.
 
-Read literally, a bracket goes: all arms; the leader alone (counts are equal, the comparison is
-strict); everyone else (case a); the leader alone; and so on. With K arms and no noise the rounds
-from the second have 1, K−1, 1, K−1, 1, 1, … evaluations, and case (b), the comparison itself, first
-happens in round 5 (K ≤ 26) or 7. So inside a bracket of few rounds it never does; ``compare="rung"``
-and modified sub-sampling do not have that flaw.
+Read literally, a bracket goes: all arms; the leader alone (counts are equal, the comparison is strict); everyone else
+(case a); the leader alone; and so on. With K arms and no noise the rounds from the second have 1, K−1, 1, K−1, 1, 1, …
+evaluations, and case (b), the comparison itself, first happens in round 5 (K ≤ 26) or 7. So inside a bracket of few
+rounds it never does; ``compare="rung"`` and modified sub-sampling do not have that flaw.
 
-Differs from the paper in nothing with ``compare="evaluations"`` and ``weights="equal"``; the other
-values of the two answer what the paper leaves open.
+Differs from the paper in nothing with ``compare="evaluations"`` and ``weights="equal"``; the other values of the two
+answer what the paper leaves open.
 """
 
 from __future__ import annotations
@@ -22,20 +21,40 @@ from typing import ClassVar
 from shoestring.core.decisions import Decision
 from shoestring.core.history import History
 from shoestring.models import sub_sampling as maths
-from shoestring.schedulers.brackets import Bracket, next_in_brackets
-from shoestring.schedulers.evaluations import Record, against, check_options, leader_of, warn_of_resuming
-from shoestring.schedulers.halving import check_arms, one_bracket
-from shoestring.schedulers.rungs import check_rungs, top_resource
+from shoestring.schedulers.brackets import Bracket, next_in_brackets, one_bracket
+from shoestring.schedulers.evaluations import (
+    Comparison,
+    Record,
+    Weighting,
+    leader_of,
+    warn_of_resuming,
+    worst_stretches,
+)
+from shoestring.schedulers.rungs import Replication, check_options, top_resource
 
 
 @dataclass(frozen=True)
-class SubSamplingRule:
-    """Algorithm 4, lines 2 to 10."""
+class SubSampling:
+    """Algorithm 4: evaluate all that may still beat the leader, or the leader if nobody can.
+
+    Fresh initialisations by default: averaging readings of one initialisation does not help.
+    """
 
     eta: float = 3
-    weights: str | None = "equal"
-    replicate: str = "fresh"
-    compare: str = "evaluations"
+    min_resource: int = 1
+    arms: int | None = None
+    weights: Weighting = "equal"
+    replicate: Replication = "fresh"
+    compare: Comparison = "evaluations"
+    overlap: bool = True
+    reference: ClassVar[str] = (
+        "Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter "
+        "optimization, arXiv:2007.05670"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        warn_of_resuming("sub-sampling", self.replicate, self.compare)
 
     def record(self) -> Record:
         return Record(self.compare, self.weights)
@@ -52,6 +71,11 @@ class SubSamplingRule:
     def select(self, bracket: Bracket, turn: int, records: list[Record], standing: list[int]) -> list[int]:
         return with_potential(records)
 
+    def next(self, history: History, may_start: bool = True) -> Decision:
+        top = top_resource(history, "sub-sampling", self.min_resource)
+        plan = [one_bracket(top, self.min_resource, self.eta, self.arms)]
+        return next_in_brackets(history, plan, self, may_start)
+
 
 def with_potential(records: list[Record]) -> list[int]:
     """Who is evaluated next: all that have potential against the leader, or else the leader."""
@@ -59,7 +83,7 @@ def with_potential(records: list[Record]) -> list[int]:
     if best is None:
         return []
     q = maths.threshold(sum(record.count for record in records))
-    worst = against(best)
+    worst = worst_stretches(best)
     chosen = [  # line 4
         k
         for k, record in enumerate(records)
@@ -68,36 +92,3 @@ def with_potential(records: list[Record]) -> list[int]:
         and maths.has_potential(record.count, record.mean, best.count, worst(record), q)
     ]
     return chosen or [next(k for k, record in enumerate(records) if record is best)]  # lines 5 to 9
-
-
-@dataclass(frozen=True)
-class SubSampling:
-    """Algorithm 4: evaluate all that may still beat the leader, or the leader if nobody can.
-
-    Fresh initialisations by default: averaging readings of one initialisation does not help.
-    """
-
-    eta: float = 3
-    min_resource: int = 1
-    max_resource: int | None = None
-    arms: int | None = None
-    weights: str = "equal"
-    replicate: str = "fresh"
-    compare: str = "evaluations"
-    overlap: bool = True
-    reference: ClassVar[str] = (
-        "Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter "
-        "optimization, arXiv:2007.05670"
-    )
-
-    def __post_init__(self) -> None:
-        check_rungs(self.eta, self.min_resource)
-        check_options(self.weights, self.replicate, self.compare)
-        check_arms(self.arms)
-        warn_of_resuming("sub-sampling", self.replicate, self.compare)
-
-    def next(self, history: History, may_start: bool = True) -> Decision:
-        top = top_resource(history, "sub-sampling", self.min_resource, self.max_resource)
-        plan = [one_bracket(top, self.min_resource, self.eta, self.arms)]
-        rule = SubSamplingRule(self.eta, self.weights, self.replicate, self.compare)
-        return next_in_brackets(history, plan, rule, self.overlap, may_start)

@@ -165,10 +165,18 @@ class Codec:
     @cached_property
     def everything(self) -> list[Config]:
         """All configurations of a finite space, in order."""
-        return self.rows if self.rows is not None else list(self.grid(2))
+        return list(self.grid(2))
+
+    @cached_property
+    def uniform(self) -> bool:
+        """Whether configurations are drawn evenly from the whole cube: there are neither rows nor priors."""
+        return self.rows is None and not self._priors
 
     def grid(self, resolution: int) -> Iterator[Config]:
-        """All combinations, real ranges at ``resolution`` evenly spaced values, each once."""
+        """All combinations, real ranges at ``resolution`` evenly spaced values, each once; a table's rows."""
+        if self.rows is not None:
+            yield from self.rows
+            return
         sides = [_side(axis, resolution) for axis in self.axes]
         if math.prod(len(side) for side in sides) > _LARGEST_GRID:
             raise SpaceError(
