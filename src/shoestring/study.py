@@ -22,13 +22,13 @@ from shoestring.executors.driver import default_executor, drive
 from shoestring.executors.loading import stop_if_loading
 from shoestring.logs import open_log
 from shoestring.methods.registry import auto, described, named, rebuilt, same_method
+from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 from shoestring.spaces.serialisation import differing_parameter, serialised
 from shoestring.ui.progress import watch
 
 if TYPE_CHECKING:
     import pandas
-    from ConfigSpace import ConfigurationSpace
 
 Mode = Literal["min", "max"]
 
@@ -65,7 +65,7 @@ class Study:
 
     def __init__(
         self,
-        space: ConfigurationSpace | Mapping[str, Any],
+        space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
         *,
         budget: Budget | str,
         method: str | Method = "auto",
@@ -243,7 +243,10 @@ class Study:
         """Replay the log and check every decision; the first that differs is named."""
         decider = method or self._journal.method
         if decider is None:
-            raise MethodError("this study was made with a method of your own: pass it as verify(method=...)")
+            raise MethodError(
+                "this study has a method of your own: register its class with shoestring.methods.register, "
+                "or pass it as verify(method=...)"
+            )
         history, checked = History(), 0
         for position, event in enumerate(self.events()):
             if isinstance(event, Granted):

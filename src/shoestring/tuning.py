@@ -5,22 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
 from shoestring.executors.base import Executor, Objective, check_objective
 from shoestring.executors.loading import stop_if_loading
+from shoestring.spaces.configspace import ConfigSpace
 from shoestring.study import Mode, Study, check_workers
-
-if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
 
 
 def tune(
     objective: Objective,
-    space: ConfigurationSpace | Mapping[str, Any],
+    space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
     *,
     budget: Budget | str,
     method: str | Method = "auto",

@@ -9,8 +9,8 @@ All are pure functions of the history and of the generator they are handed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Protocol, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -110,8 +110,8 @@ def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
     if stored is None or stored.get("kind") != kind.__name__:
         return None
     values = {name: value for name, value in stored.items() if name != "kind"}
-    known = {f.name: f.type for f in fields(kind)}  # type: ignore[arg-type]
-    if values.keys() != known.keys() or any(type(values[name]).__name__ != known[name] for name in known):
+    types = get_type_hints(kind)
+    if values.keys() != types.keys() or any(type(values[name]) is not types[name] for name in types):
         raise CorruptLog(f"the log holds {dict(stored)!r} where the state of a {kind.__name__} was expected")
     return kind(**values)
 

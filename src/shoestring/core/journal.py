@@ -97,8 +97,8 @@ class Journal:
         """What the method would grant now."""
         if self.method is None:
             raise MethodError(
-                "this study was made with a method of your own, which the log cannot rebuild: "
-                "open it with Study(..., method=...) or tune(..., method=...)"
+                "this study has a method of your own, which the log alone cannot rebuild: register its class with "
+                "shoestring.methods.register, or open the study with Study(..., method=...) or tune(..., method=...)"
             )
         if self._overdue():
             return Wait("the budget's time is over; what is running has to be ended")

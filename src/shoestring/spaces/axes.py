@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from shoestring.errors import SpaceError
+from shoestring.spaces.configspace import ConfigSpace
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ class Axis:
 
 
 def axis_of(h: Any) -> Axis:
-    from ConfigSpace import hyperparameters as kinds
-
+    kinds = ConfigSpace.hyperparameters
     if isinstance(h, kinds.CategoricalHyperparameter):
         prior = None if h.weights is None else _weighted(h.probabilities)
         return Axis(h.name, *_of_list(list(h.choices)), len(h.choices), True, prior)

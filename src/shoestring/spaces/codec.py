@@ -11,16 +11,14 @@ import math
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoestring.errors import SpaceError
 from shoestring.spaces.axes import Axis, axis_of
-
-if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
+from shoestring.spaces.configspace import ConfigSpace
 
 Config = dict[str, Any]
 
@@ -40,13 +38,11 @@ class Codec:
     array([0.75, 0.5 ])
     """
 
-    def __init__(self, space: ConfigurationSpace) -> None:
-        from ConfigSpace.hyperparameters import Constant
-
+    def __init__(self, space: ConfigSpace.ConfigurationSpace) -> None:
         self.space = space
         hyperparameters = list(space.values())
-        self._constants = {h.name: h.value for h in hyperparameters if isinstance(h, Constant)}
-        self.axes = [axis_of(h) for h in hyperparameters if not isinstance(h, Constant)]
+        self._constants = {h.name: h.value for h in hyperparameters if isinstance(h, ConfigSpace.Constant)}
+        self.axes = [axis_of(h) for h in hyperparameters if not isinstance(h, ConfigSpace.Constant)]
         self.names = [axis.name for axis in self.axes]
         self._order = [h.name for h in hyperparameters]
         self._names = set(self._order)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoestring.errors import SpaceError
-
-if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
+from shoestring.spaces.configspace import ConfigSpace
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ def log(low: float, high: float) -> LogRange:
     return LogRange(low, high)
 
 
-def space(**parameters: Any) -> ConfigurationSpace:
+def space(**parameters: Any) -> ConfigSpace.ConfigurationSpace:
     """A search space from keyword arguments.
 
     A pair of numbers is a range (two integers: an integer range), ``log(low, high)`` a log range,
@@ -43,16 +41,14 @@ def space(**parameters: Any) -> ConfigurationSpace:
     return as_space(parameters)
 
 
-def as_space(given: Any) -> ConfigurationSpace:
+def as_space(given: Any) -> ConfigSpace.ConfigurationSpace:
     """A ConfigSpace from a ConfigSpace, a mapping of parameters, or something with a ``.space``."""
-    from ConfigSpace import ConfigurationSpace
-
-    if isinstance(given, ConfigurationSpace):
+    if isinstance(given, ConfigSpace.ConfigurationSpace):
         result = given
     elif isinstance(given, Mapping):
-        result = ConfigurationSpace()
+        result = ConfigSpace.ConfigurationSpace()
         result.add([_parameter(name, spec) for name, spec in given.items()])
-    elif isinstance(getattr(given, "space", None), ConfigurationSpace):
+    elif isinstance(getattr(given, "space", None), ConfigSpace.ConfigurationSpace):
         result = given.space
     else:
         raise SpaceError(
@@ -67,23 +63,20 @@ def as_space(given: Any) -> ConfigurationSpace:
 
 
 def _parameter(name: str, spec: Any) -> Any:
-    from ConfigSpace import CategoricalHyperparameter, Float, Integer
-    from ConfigSpace.hyperparameters import Hyperparameter
-
     try:
-        if isinstance(spec, Hyperparameter):
+        if isinstance(spec, ConfigSpace.hyperparameters.Hyperparameter):
             if spec.name != name:
                 raise ValueError(f"it calls itself {spec.name!r}")
             return spec
         if isinstance(spec, list):
             if not spec:
                 raise ValueError("a choice needs at least one value")
-            return CategoricalHyperparameter(name, spec)
+            return ConfigSpace.CategoricalHyperparameter(name, spec)
         low, high = (spec.low, spec.high) if isinstance(spec, LogRange) else _pair(spec)
         logarithmic = isinstance(spec, LogRange)
         if isinstance(low, Integral) and isinstance(high, Integral):
-            return Integer(name, (int(low), int(high)), log=logarithmic)
-        return Float(name, (float(low), float(high)), log=logarithmic)
+            return ConfigSpace.Integer(name, (int(low), int(high)), log=logarithmic)
+        return ConfigSpace.Float(name, (float(low), float(high)), log=logarithmic)
     except Exception as error:  # ConfigSpace raises what it raises
         raise SpaceError(
             f"parameter {name!r} is {spec!r}, which is no range or choice ({error}); "

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoestring.errors import SpaceError
-
-if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
+from shoestring.spaces.configspace import ConfigSpace
 
 
 def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
@@ -34,7 +32,7 @@ def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> 
     return None
 
 
-def serialised(space: ConfigurationSpace) -> dict[str, Any]:
+def serialised(space: ConfigSpace.ConfigurationSpace) -> dict[str, Any]:
     """A space as plain JSON values, the same for the same space in any version of ConfigSpace's file."""
     body: dict[str, Any] = json.loads(json.dumps(space.to_serialized_dict(), default=_plain))
     rows = (space.meta or {}).get("rows")
@@ -48,11 +46,9 @@ def _plain(value: Any) -> Any:
     raise SpaceError(f"{value!r} cannot be written as JSON: use numbers, text, booleans or None in a space")
 
 
-def deserialised(body: Mapping[str, Any]) -> ConfigurationSpace:
+def deserialised(body: Mapping[str, Any]) -> ConfigSpace.ConfigurationSpace:
     """The space that :func:`serialised` wrote."""
-    from ConfigSpace import ConfigurationSpace
-
     full = {"name": None, "format_version": 0.4, **{k: v for k, v in body.items() if k != "meta"}}
-    result = ConfigurationSpace.from_serialized_dict(deepcopy(full))  # it takes the dict apart
+    result = ConfigSpace.ConfigurationSpace.from_serialized_dict(deepcopy(full))  # it takes the dict apart
     result.meta = dict(body["meta"]) if body.get("meta") else {}
     return result
