@@ -68,7 +68,7 @@ class TestTelling:
         grant = study.ask()
         study.tell(grant, {3: 1.0})
         study.tell(grant, {3: 1.0})
-        with pytest.raises(ReadingError, match=r"1\.0 and is now told as 2\.0"):
+        with pytest.raises(ReadingError, match=r"1\.0 and is now reported as 2\.0"):
             study.tell(grant, {3: 2.0})
         study.tell(grant, 0.5)
         study.tell(grant, 0.5)
@@ -233,7 +233,7 @@ class TestBest:
 
     def test_without_a_reading_the_first_failure_is_shown(self):
         study = study_of(method="random")
-        with pytest.raises(EverythingFailed, match="nothing has been told"):
+        with pytest.raises(EverythingFailed, match="no reading yet"):
             _ = study.best
         study.fail(study.ask(), "out of memory")
         with pytest.raises(EverythingFailed, match="out of memory"):
@@ -448,7 +448,7 @@ def test_a_budget_below_what_is_spent_is_refused():
     study = study_of("30 steps", method="random", storage=log)
     study.tell(study.ask(), 1.0)
     study.tell(study.ask(), 1.0)
-    with pytest.raises(BudgetError, match="has used or promised 18 steps"):
+    with pytest.raises(BudgetError, match="already spent or committed 18 steps"):
         study_of("17 steps", method="random", storage=log)
     assert study_of("18 steps", method="random", storage=log).state == "finished"
 
@@ -498,8 +498,8 @@ class TestOwnMethods:
             (None, "cannot be carried out"),
             (Replicate(3, 1, "no such arm"), "cannot be carried out"),
             (Continue(7, 1, "no such trial"), "cannot be carried out"),
-            (Start(1, "outside", {"x": 3.0}), "not in the space"),
-            (Start(1, "unknown", {"y": 0.5}), "not in the space"),
+            (Start(1, "outside", {"x": 3.0}), "outside of the space"),
+            (Start(1, "unknown", {"y": 0.5}), "outside of the space"),
         ):
             with pytest.raises(MethodError, match=words):
                 Study(SPACE, budget="3 evaluations", method=Decides(decision))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +14,7 @@ from shoestring.core.grants import Grant, next_grant
 from shoestring.core.history import Best, History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.readings import Reading, readings_by_step
+from shoestring.core.verification import Verification, verified
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
 from shoestring.executors.base import Executor, Objective
 from shoestring.executors.checkpoints import files_of
@@ -33,27 +33,10 @@ if TYPE_CHECKING:
 Mode = Literal["min", "max"]
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What ``verify`` found: how many grants were decided again, and the first that differs."""
-
-    checked: int
-    position: int | None = None
-    difference: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.position is None
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-
 class Study:
     """One tuning effort: a space, a method, a budget, a log.
 
-    Opening a study that exists continues it; what is given must fit what is stored. Only the budget
-    may change.
+    Opening a study that exists continues it. What is given must match what is stored; only the budget may change.
 
     >>> import shoestring as ss
     >>> study = ss.Study({"x": (-1.0, 1.0)}, budget=ss.Budget(evaluations=20), method="random")
@@ -102,7 +85,7 @@ class Study:
 
     @classmethod
     def load(cls, storage: str | Path | EventLog, name: str | None = None) -> Study:
-        """A stored study, as it stands. The name may be left out where there is only one.
+        """A stored study. The name may be left out if there is only one.
 
         >>> import shoestring as ss
         >>> ss.Study.load(None, "digits")
@@ -131,7 +114,7 @@ class Study:
 
     @property
     def history(self) -> History:
-        """All that has happened, also by other processes, as of now."""
+        """The history so far, including what other processes added."""
         self._journal.sync()
         return self._journal.history
 
@@ -142,7 +125,7 @@ class Study:
 
     @property
     def best(self) -> Best:
-        """The best arm so far; an error that shows the first failure if there is none."""
+        """The best configuration so far; an error that shows the first failure if there is none."""
         found = self.history.best()
         if found is None:
             raise EverythingFailed(_first_failure(self.history))
@@ -150,7 +133,7 @@ class Study:
 
     @property
     def budget(self) -> Budget:
-        """The total allowance. Assign another to go on to that; what is spent already counts."""
+        """The total allowance. Assign another one to continue to that; what was already spent counts."""
         return self.history.ledger.budget
 
     @budget.setter
@@ -166,12 +149,12 @@ class Study:
 
     @property
     def remaining(self) -> Amounts:
-        """What is neither spent nor promised to running trials, in the units of the budget."""
+        """What is neither spent nor committed to running trials, in the units of the budget."""
         return Amounts(self.history.remaining())
 
     @property
     def state(self) -> str:
-        """ "open": ask will give a grant; "waiting": not until something is told; "finished"."""
+        """ "open": ask will give a grant; "waiting": only after a running trial reports; "finished"."""
         self._journal.sync()
         answer = self._journal.peek()
         if isinstance(answer, Granted):
@@ -187,7 +170,7 @@ class Study:
     def ask(self) -> Grant | None:
         """The next grant; None if there is nothing to start now (``state`` says whether ever).
 
-        A study belongs to one thread; another thread opens the same storage anew.
+        A study object belongs to one thread; another thread opens the same storage itself.
         """
         for trial in self._journal.orphans():
             if self._journal.adopt(trial.index, trial.step):
@@ -232,9 +215,8 @@ class Study:
         """Run the objective until the budget is spent or nothing is left to try."""
         stop_if_loading()
         check_workers(workers, executor)
-        drive(
-            self._journal, objective, executor or default_executor(workers), watch(self._journal, progress, self.note)
-        )
+        display = watch(self._journal, progress, self.note)
+        drive(self._journal, objective, executor or default_executor(workers), display)
         if self.history.best() is None:
             raise EverythingFailed(_first_failure(self.history))
         return self
@@ -247,15 +229,7 @@ class Study:
                 "this study has a method of your own: register its class with shoestring.methods.register, "
                 "or pass it as verify(method=...)"
             )
-        history, checked = History(), 0
-        for position, event in enumerate(self.events()):
-            if isinstance(event, Granted):
-                again = next_grant(decider, history, event.worker, event.at)
-                if again != event:
-                    return Verification(checked, position, _difference(event, again))
-                checked += 1
-            history.apply(event)
-        return Verification(checked)
+        return verified(self.events(), decider)
 
     def events(self) -> list[Event]:
         """The events of the log, from the first one on."""
@@ -276,7 +250,7 @@ class Study:
         return [row for trial in self.history.trials for row in _rows(trial)]
 
     def directory(self, trial: int) -> Path:
-        """Where a trial's objective put its files, such as the best model's checkpoint."""
+        """The folder with a trial's files; that of ``study.best.trial`` has the checkpoint of the best."""
         return files_of(self._journal.files(), trial).work()
 
     def references(self) -> list[str]:
@@ -288,7 +262,7 @@ class Study:
 
 
 def _checked_name(name: str | None) -> str:
-    """A name that can also be a folder's: the trials' files lie in one."""
+    """A name that can also be that of a folder, because the trials' files are kept in one."""
     name = "study" if name is None else name
     if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\\0"):
         raise MethodError(f"the study's name is {name!r}; it is a text without slashes")
@@ -379,37 +353,16 @@ def _message(error: object) -> str:
 def _first_failure(history: History) -> str:
     failed = next((trial for trial in history.closings if trial.state != "finished"), None)
     if failed is None:
-        return "there is no reading yet: nothing has been told"
+        return "there is no reading yet"
     return (
         f"no trial gave a usable reading; {len(history.closings)} ended without one, "
         f"the first (trial {failed.index}, {failed.config}) as {failed.state}: {failed.message}"
     )
 
 
-def _difference(stored: Granted, again: object) -> str:
-    if not isinstance(again, Granted):
-        return f"the log grants trial {stored.trial}, the method decides {again!r}"
-    for field in (
-        "trial",
-        "config",
-        "start",
-        "until",
-        "seed",
-        "reason",
-        "state",
-        "sampler_state",
-        "explanation",
-        "arm",
-        "replicate",
-        "goal",
-        "reserved",
-    ):
-        if getattr(stored, field) != getattr(again, field):
-            return f"{field} is {getattr(stored, field)!r} in the log, the method decides {getattr(again, field)!r}"
-    return "the two grants differ"
-
-
 def _refuse_other_value(trial: TrialRecord, step: int, given: object) -> None:
     known, value = trial.readings[step].value, given.value if isinstance(given, Reading) else given
     if value != known:
-        raise ReadingError(f"step {step} of trial {trial.index} was told as {known!r} and is now told as {value!r}")
+        raise ReadingError(
+            f"step {step} of trial {trial.index} has the reading {known!r} and is now reported as {value!r}"
+        )

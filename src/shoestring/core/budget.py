@@ -1,4 +1,4 @@
-"""What a study may spend, and the arithmetic of spending it.
+"""The budget of a study, and the ledger of what was spent of it.
 
 Four units, any mix of them; the first one exhausted ends the study:
 
@@ -166,9 +166,9 @@ class Amounts(dict[str, float]):
 
 @dataclass
 class Ledger:
-    """What was spent and what is promised to running trials, in every unit.
+    """What was spent and what is committed to running trials, in every unit.
 
-    ``reserved`` is the part of ``cost`` set aside for running trials; readings take from it first.
+    ``reserved`` is the part of ``cost`` that is committed to running trials; readings are paid from it first.
     """
 
     budget: Budget
@@ -192,7 +192,7 @@ class Ledger:
         return float(limit - getattr(self, unit) - committed)
 
     def exhausted(self) -> str | None:
-        """The first unit with nothing left to promise, if there is one."""
+        """The first unit with nothing left to commit, if there is one."""
         for unit in self.budget.limited:
             if self.free(unit) <= _SLACK[unit]:
                 return unit

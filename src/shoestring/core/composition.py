@@ -26,7 +26,10 @@ class Composed:
 def with_sampler(
     sampler: Sampler, history: History, rng: np.random.Generator, schedule: Callable[[bool], Decision]
 ) -> Decision:
-    """What a schedule decides, a new arm filled in by a sampler; ``schedule`` is told if there is none."""
+    """The decision of a schedule, with the configuration of a new trial from a sampler.
+
+    ``schedule`` is called with False if the sampler has no configuration left.
+    """
     decision = schedule(True)
     if not isinstance(decision, Start) or decision.config is not None:
         return decision

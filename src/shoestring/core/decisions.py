@@ -1,9 +1,8 @@
-"""What a method decides, and how a sampler and a scheduler make one.
+"""Decisions, and the protocols of methods, samplers and schedulers.
 
-A :class:`Method` answers one question: given all that has happened, what next? A *scheduler*
-answers how long to run what there is, and asks for a new configuration by a :class:`Start`
-without one; a *sampler* says which configuration that is. :func:`compose` joins the two.
-All are pure functions of the history and of the generator they are handed.
+A :class:`Method` answers one question: given the history, what next? A *scheduler* decides how long to run each trial,
+and asks for a new configuration by a :class:`Start` without one; a *sampler* proposes that configuration.
+:func:`~shoestring.compose` joins the two. All are pure functions of the history and of the generator they are given.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from shoestring.spaces.codec import Config
 
 T = TypeVar("T")
 
-# What a decision rests on, for people to read; no code reads it back.
+# What a decision is based on, for people to read; no code reads it back.
 Explanation = Mapping[str, Any]
 
 
@@ -28,8 +27,8 @@ Explanation = Mapping[str, Any]
 class Start:
     """Run a new configuration until a step. A scheduler leaves ``config`` open; a sampler fills it in.
 
-    ``state`` is a frozen dataclass of plain values that whoever decides finds again with the grant; that of
-    the sampler is kept apart, so that neither can write what the other reads.
+    ``state`` is a frozen dataclass of plain values, which is stored with the grant for the method (or its scheduler)
+    to read back; the state of the sampler is stored separately, so that neither can write what the other reads.
     """
 
     until: int

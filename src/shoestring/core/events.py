@@ -1,14 +1,14 @@
-"""What can happen in a study: frozen records with a stable JSON form.
+"""The events of a study: frozen records with a stable JSON form.
 
-The log is the only state there is, so these six records are the whole of it:
+The log is the only state of a study, and these six records are all that it holds:
 
 ========== =====================================================================================
-opened     the study begins: space, method, budget, seed
+opened     the study starts: space, method, budget, seed
 budgeted   the budget was changed
-granted    the method gave a trial permission to run until a step
+granted    a trial may run until a step, by the decision of the method
 reported   a trial gave the reading of one step; the reading at ``until`` ends its grant
 closed     a trial ended for good: finished early, failed, lost or stopped
-adopted    another worker took over a running trial, from ``start``; steps run again are charged
+adopted    another worker took over a running trial from ``start``; repeated steps are charged
 ========== =====================================================================================
 """
 
@@ -101,7 +101,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """``idle`` is how long nothing at all had run when the trial was taken over."""
+    """``idle`` is how long no trial had been running when this one was taken over."""
 
     kind: ClassVar[str] = "adopted"
     at: float
@@ -119,7 +119,7 @@ _DEFAULTS = {kind: {f.name: f.default for f in fields(kind)} for kind in _KINDS.
 
 
 def to_json(event: Event) -> str:
-    """The body of an event as JSON; what stands at its default is left out."""
+    """The body of an event as JSON; fields that have their default value are left out."""
     kind = type(event)
     defaults = _DEFAULTS[kind]
     body: dict[str, Any] = {"v": FORMAT}

@@ -1,4 +1,4 @@
-"""From a method's decision to a grant that the budget can pay: the same here and in ``verify``."""
+"""From a method's decision to a grant that the budget can pay; running and verifying a study share it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def next_grant(method: Method, history: History, worker: str, at: float) -> Gran
             raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")
         return _nothing(history, decision.reason)
     granted = _granted(decision, history, worker, at)
-    return granted or _nothing(history, "what is left of the budget does not buy another step")
+    return granted or _nothing(history, "the rest of the budget does not buy another step")
 
 
 class _LastDecision:
@@ -58,7 +58,7 @@ def _decided(method: Method, history: History) -> Decision:
 
 
 def _checked(decision: Decision, history: History, method: Method) -> Decision:
-    """A decision that can be carried out; methods may be anyone's, so what they say is looked at first."""
+    """A decision that can be carried out: methods may be of the user's own, so their decisions are checked."""
     match decision:
         case Start(config=config) if config is not None:
             if any(hasattr(value, "item") for value in config.values()):
@@ -68,7 +68,7 @@ def _checked(decision: Decision, history: History, method: Method) -> Decision:
                 try:
                     history.codec.check(config)
                 except SpaceError as error:
-                    raise MethodError(f"{method!r} proposed what is not in the space: {error}") from None
+                    raise MethodError(f"{method!r} proposed a configuration outside of the space: {error}") from None
             return decision
         case Continue(trial=index) if 0 <= index < len(history.trials):
             return decision

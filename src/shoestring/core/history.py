@@ -1,11 +1,10 @@
-"""The fold: what has happened, as methods read it.
+"""The fold of the events: the history of a study, as methods read it.
 
-Applying the events of a log one after another gives a :class:`History`. Every event is checked
-before it is taken, so a log can never hold something that cannot have happened: a reading that
-nobody was granted, or a budget overdrawn.
+Applying the events of a log one after another gives a :class:`History`. Every event is checked before it is applied, so
+a log never holds an impossible event, such as a reading without a grant or an overdrawn budget.
 
-Methods minimise. The one change of sign for ``mode="max"`` is here: ``readings`` are as the user
-gave them, ``losses`` are what methods see.
+Methods minimise. The one change of sign for ``mode="max"`` is here: ``readings`` are as the user gave them, ``losses``
+are what methods see.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class TrialRecord:
-    """One run of an arm: what it was granted and what it gave. Read it; the log writes it.
+    """One run of a configuration: its grants and readings. Read-only for users; the log writes it.
 
     ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its
     last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
@@ -89,10 +88,10 @@ class Best:
 
 
 class History:
-    """All that has happened, folded.
+    """The state of a study after the events so far.
 
-    ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in
-    log order and only grow, so that a cache can catch up from where it stood.
+    ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in log order and
+    only grow, so that a cache can be updated by what is new (:class:`Cursor`).
     """
 
     opened: Opened
@@ -132,11 +131,11 @@ class History:
         return Codec(deserialised(self.opened.space))
 
     def remaining(self) -> dict[str, float]:
-        """What is neither spent nor promised, in the units of the budget."""
+        """What is neither spent nor committed, in the units of the budget."""
         return {unit: self.ledger.free(unit) for unit in self.ledger.budget.limits()}
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """A cache that belongs to this history; dropping it must change no answer."""
+        """A cache of this history, made on first use; dropping it must change no decision."""
         if key not in self._caches:
             self._caches[key] = make()
         value: T = self._caches[key]
@@ -188,11 +187,11 @@ class History:
         return self.ledger.cost / self.ledger.steps if self.ledger.steps else 0.0
 
     def affordable_cost(self, trial: TrialRecord, step: int) -> float:
-        """What a reading at this step may cost: its own share of what was set aside, and what is free."""
+        """The most that a reading at this step may cost: its share of what was reserved, and what is free."""
         return _share(trial, step) + self.ledger.free("cost")
 
     def apply(self, event: Event) -> None:
-        """Check one event and take it in."""
+        """Check one event and apply it."""
         self.check(event)
         self.absorb(event)
 
@@ -270,7 +269,7 @@ class History:
         return None
 
     def absorb(self, event: Event) -> None:
-        """Take in an event that is known to be possible."""
+        """Apply an event that is known to be possible."""
         if self.running:
             self.ledger.seconds += event.at - self.now - (event.idle if isinstance(event, Adopted) else 0.0)
         self.now = event.at
@@ -350,7 +349,7 @@ class History:
         trial.reserved = 0.0
         del self.running[trial.index]
         if not self.running:
-            self.ledger.reserved = 0.0  # what is left is rounding
+            self.ledger.reserved = 0.0  # only rounding errors are left
 
     def _adopt(self, event: Adopted) -> None:
         trial = self.running[event.trial]
@@ -361,7 +360,7 @@ class History:
 
 
 def _share(trial: TrialRecord, step: int) -> float:
-    """The part of what was set aside for a trial that belongs to its steps up to this one."""
+    """The share of a trial's reserved cost for its steps up to this one."""
     return trial.reserved * (step - trial.step) / (trial.until - trial.step)
 
 

@@ -1,7 +1,7 @@
-"""One user's hold on a study: its log, its history, and the only ways to add to them.
+"""One process's access to a study: its log, its history, and the only ways to append to them.
 
-Every change is decided on the history as it stands, checked, and appended at that very position.
-If another process was first, the new events are read and the change is decided anew.
+Every change is decided on the current history, checked, and appended at exactly that position. If another process was
+first, the new events are read and the change is decided again.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Journal:
                 self.history.apply(event)
             except (TypeError, AttributeError, KeyError, ValueError) as error:
                 position = self.history.position
-                raise CorruptLog(f"event {position} ({event.kind}) of the log makes no sense: {error}") from error
+                raise CorruptLog(f"event {position} ({event.kind}) of the log is malformed: {error}") from error
         return bool(events)
 
     def _append(self, make: Callable[[], Event | None]) -> Event | None:
-        """Append what ``make`` decides on the present history; None appends nothing."""
+        """Append what ``make`` decides on the current history; None appends nothing."""
         while True:
             event = make()
             if event is None:
@@ -101,17 +101,17 @@ class Journal:
                 "shoestring.methods.register, or open the study with Study(..., method=...) or tune(..., method=...)"
             )
         if self._overdue():
-            return Wait("the budget's time is over; what is running has to be ended")
+            return Wait("the budget's time is over; running trials have to be stopped")
         answer = next_grant(self.method, self.history, self.worker, self._stamp())
         if isinstance(answer, Granted):
             try:
                 self.history.check(answer)
             except CorruptLog as error:
-                raise MethodError(f"{self.method!r} decided what cannot be: {error}") from error
+                raise MethodError(f"{self.method!r} made an impossible decision: {error}") from error
         return answer
 
     def report(self, index: int, step: int, given: object) -> None:
-        """Append a reading, or the end of the trial if the reading is of no use."""
+        """Append a reading, or the end of the trial if the reading cannot be used."""
 
         def make() -> Event:
             trial = self.running(index)
@@ -189,7 +189,7 @@ class Journal:
         return True
 
     def change_budget(self, budget: Budget) -> None:
-        """Replace the budget; it cannot be less than what is spent or promised already."""
+        """Replace the budget; it cannot be less than what is already spent or committed."""
 
         def make() -> Event:
             wanted = replace(self.history.ledger, budget=budget)
@@ -197,7 +197,7 @@ class Journal:
             if unit:
                 used = getattr(budget, unit) - wanted.free(unit)
                 raise BudgetError(
-                    f"the study has used or promised {used:g} {unit} already, so its budget cannot become {budget}; "
+                    f"the study has already spent or committed {used:g} {unit}, so its budget cannot become {budget}; "
                     "give more, or look at it with Study.load"
                 )
             return Budgeted(self.history.now, budget.limits())
@@ -209,14 +209,14 @@ class Journal:
         return self.log.directory() / self.name
 
     def retire(self) -> None:
-        """Let go: what this user still has running may be taken over by others."""
+        """Give up what this process has running: other workers may take it over."""
         retire(self.worker)
         self.worker = new_worker()
         weakref.finalize(self, retire, self.worker)
 
 
 def _cost_of(given: object) -> float:
-    """The cost of a reading whose value is of no use, as far as it can be told."""
+    """The cost of a reading whose value cannot be used, if it has one."""
     if not isinstance(given, Reading) or given.cost is None:
         return 0.0
     try:

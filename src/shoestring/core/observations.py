@@ -1,7 +1,6 @@
-"""What a model fits: the arms of a study as arrays, kept up to date as the log grows.
+"""The arms of a study as arrays for models, updated incrementally as the log grows.
 
-Every model-based sampler reads the same few arrays. They are rebuilt from the history alone, and
-cost a few operations per new event rather than a pass over all arms:
+They follow from the history alone, and cost a few operations per new event rather than a pass over all arms:
 
 >>> import shoestring as ss
 >>> from shoestring.core.observations import observed
@@ -22,8 +21,7 @@ from numpy.typing import NDArray
 
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 
-# Steps whose losses are kept up to date at the same time; samplers that differ in what is enough
-# for them look at different steps of one study.
+# For how many steps losses are kept up to date at the same time: samplers may fit at different steps of one study.
 _KEPT_STEPS = 8
 
 
@@ -63,7 +61,7 @@ class Observations:
         return len(self.reached)
 
     def update(self, history: History) -> Observations:
-        """Catch up with the history."""
+        """Read what is new in the history."""
         self._arms = history.arms
         self._take_in_points(history)
         for index in self._changed(history):
@@ -93,7 +91,7 @@ class Observations:
         return changed
 
     def _refresh(self, index: int, last: int | None) -> None:
-        """An arm's row is made anew from its trials, so it cannot depend on when it was looked at."""
+        """An arm's row is recomputed from its trials, so it cannot depend on when it was read."""
         arm = self._arms[index]
         self._room["reached"][index] = max(_reached(trial, last) for trial in arm.trials)
         self._room["failed"][index] = all(trial.state == "failed" for trial in arm.trials)
@@ -118,7 +116,7 @@ class Observations:
         if place < 0:
             return 0
         step = int(np.partition(self.reached, place)[place])
-        # An arm that was told of at its last step only has no loss at the steps before.
+        # An arm whose only reading is at its last step has no loss at the steps before.
         while step and np.count_nonzero(~np.isnan(self.losses(step))) < enough:
             step = int(self.reached[self.reached < step].max(initial=0))
         return step

@@ -1,7 +1,7 @@
-"""Randomness by position: a generator is a function of (seed, position, purpose), never a stream.
+"""Keyed randomness: a generator is a function of (seed, position, purpose), never a stream.
 
-Nothing owns a generator and nothing reads a global one, so a decision draws the same numbers
-whether the process has just started or has run for a week.
+No object owns a generator and nothing reads a global one, so a decision draws the same numbers whether the process has
+just started or has run for a week.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _digest(seed: int, position: int, purpose: str) -> bytes:
 
 @cache
 def _key_type() -> Any:
-    """A seed sequence that is nothing but the generator's key: given a key, Philox still gathers entropy first."""
+    """A seed sequence that only holds the key: given a key directly, Philox still gathers entropy first."""
     from numpy.random.bit_generator import ISeedSequence
 
     class Key(ISeedSequence):

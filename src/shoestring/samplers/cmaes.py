@@ -42,10 +42,10 @@ _PRIOR = 0.1
 
 @dataclass(frozen=True)
 class CMAES:
-    """Arms drawn from the distribution of the strategy, ``population`` a generation.
+    """Configurations drawn from the distribution of the strategy, ``population`` a generation.
 
-    The first ``startup`` arms are a Latin hypercube; the distribution begins around the best of those and of
-    all other arms that are known before its own first. ``population`` is 4 + ⌊3 log D⌋ unless given.
+    The first ``startup`` ones are a Latin hypercube; the distribution is initialised around the best of those and of
+    all others that are known before its own first. ``population`` is 4 + ⌊3 log D⌋ unless given.
     """
 
     startup: int = 10

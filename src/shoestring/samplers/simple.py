@@ -1,4 +1,4 @@
-"""Samplers that do not learn: random, grid, Latin hypercube."""
+"""Samplers without a model: random, grid, Latin hypercube."""
 
 from __future__ import annotations
 

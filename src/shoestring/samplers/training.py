@@ -25,13 +25,13 @@ _DECIMALS = 7
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What is known of a study at one step.
+    """What is known about the arms of a study at one step.
 
     ========  =======  ====================================================================
     arms      (n,)     arms with a loss, in the order in which they became known
     points    (n, d)   where they are
-    losses    (n,)     their losses; an arm that was given up before the step counts with its
-                       last loss, but as no better than the median of those that got there
+    losses    (n,)     their losses; an arm that was stopped before the step has its last loss,
+                       but no better than the median of those that reached the step
     failed    (f, d)   arms whose every trial failed
     pending   (p, d)   arms that are running
     ========  =======  ====================================================================
@@ -62,7 +62,7 @@ def training_set(history: History, enough: int) -> TrainingSet | None:
 
 
 class _Last:
-    """Per arm, where its last reading stands among all readings, and its loss."""
+    """Per arm, the position of its last reading among all readings, and its loss."""
 
     def __init__(self) -> None:
         self.place: NDArray[np.int64] = np.empty(0, dtype=np.int64)

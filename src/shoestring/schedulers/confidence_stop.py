@@ -1,4 +1,7 @@
-"""Stop a trial whose interval says that it cannot win: the early stop of section 4.2.4 of the BOES thesis.
+"""Stop a trial whose confidence interval says that it cannot win.
+
+Lu, On applications of multi-armed bandit and Bayesian optimization approaches for AutoML problems, MSc thesis,
+University of Alberta, 2021, section 4.2.4:
 
 ======  ==========================================================================================
 A       stop if the better end of the reading's interval is worse than the best reading of a trial
@@ -7,7 +10,7 @@ B       stop if it has had more than ``patience`` steps and its reading is worse
         quarter of the latest readings of all trials so far, stopped ones included
 ======  ==========================================================================================
 
-A trial is carried on one step at a time, so that each reading can end it. A reading without ``low`` and
+A trial is continued one step at a time, so that each reading can stop it. A reading without ``low`` and
 ``high`` is its own interval: then rule A compares readings as they are, which suits curves that do not get
 better, and should be off (``bounds=False``) for those that do.
 
@@ -30,7 +33,7 @@ from shoestring.schedulers.rungs import top_resource
 
 @dataclass(frozen=True)
 class ConfidenceStop:
-    """Carry every trial on step by step for as long as it may still win.
+    """Continue every trial step by step for as long as it may still win.
 
     ``bounds`` is rule A. ``quantile`` is the share of the latest readings that rule B asks a trial to be among,
     from its step ``patience`` + 1 on; None turns rule B off.
@@ -39,7 +42,10 @@ class ConfidenceStop:
     bounds: bool = True
     quantile: float | None = 0.25
     patience: int = 3
-    reference: ClassVar[str] = "section 4.2.4 of the thesis on BDA and BOES, 2022"
+    reference: ClassVar[str] = (
+        "Lu, On applications of multi-armed bandit and Bayesian optimization approaches for AutoML problems, "
+        "MSc thesis, University of Alberta, 2021, section 4.2.4"
+    )
 
     def __post_init__(self) -> None:
         if self.quantile is not None:
@@ -56,12 +62,12 @@ class ConfidenceStop:
         if may_start:
             return Start(1, "no trial that may win is waiting, so a new configuration")
         if history.running:
-            return Wait("what is running may still win")
-        return Done("nothing is left to start, and nothing that may win to carry on")
+            return Wait("running trials may still win")
+        return Done("nothing is left to start, and no trial that may win to continue")
 
 
 class _Standing:
-    """Who may still win. A trial is judged when its reading comes in, by what is known then, and for good."""
+    """Which trials may still win. A trial is judged once, when its reading arrives, by what is known then."""
 
     def __init__(self, top: int, rules: ConfidenceStop) -> None:
         self._top, self._rules = top, rules

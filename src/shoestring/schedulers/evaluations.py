@@ -6,7 +6,7 @@ An evaluation is a run of an arm to a budget: with ``replicate="fresh"`` a trial
 ===============  ==============================================================================
 ``evaluations``  each evaluation is one observation, whatever its budget (the paper's text)
 ``samples``      every step's reading is one: an evaluation of budget b adds b of them; the only
-                 reading under which the paper's Table 1 comes out
+                 interpretation that reproduces the paper's Table 1
 ``rung``         only readings at the same step are compared: for learning curves, whose early
                  readings say nothing about the late ones' level
 ===============  ==============================================================================
@@ -43,9 +43,9 @@ def warn_of_resuming(what: str, replicate: str, compare: str) -> None:
 
 @dataclass
 class Record:
-    """What is known of one arm: its evaluations in order, by value and budget, and their observations.
+    """The evaluations of one arm in order, by value and budget, and their observations.
 
-    Only what was taken in counts, so a record says the same whatever has happened since.
+    Only added evaluations count, so a record does not depend on what has happened since.
     """
 
     compare: Comparison = "evaluations"

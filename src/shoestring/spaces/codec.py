@@ -1,8 +1,7 @@
-"""The search space: a short way to write one, and the one codec between it and the unit cube.
+"""The one codec between the configurations of a space and the unit cube.
 
-Spaces are ConfigSpace's own; conditions and forbidden clauses are too. Everything that models
-configurations sees them through :class:`Codec`: one coordinate in [0, 1] per parameter that can
-vary (``axes.py``), NaN where a parameter is inactive.
+Models see configurations only through :class:`Codec`: one coordinate in [0, 1] for each parameter that can vary
+(``axes.py``), NaN where a parameter is inactive.
 """
 
 from __future__ import annotations
@@ -87,11 +86,11 @@ class Codec:
         return all(_satisfied(condition, config) for condition in self._conditions[name])
 
     def allowed(self, config: Config) -> bool:
-        """Whether no forbidden clause speaks against a configuration."""
+        """Whether no forbidden clause applies to a configuration."""
         return not any(_is_forbidden(clause, config) for clause in self._forbidden)
 
     def fits(self, config: Config) -> bool:
-        """Whether this is surely a configuration of the space, by a quick look; ``check`` says what is wrong."""
+        """Whether this is surely a configuration of the space, by a quick check; ``check`` says what is wrong."""
         try:
             for axis in self.axes:
                 if axis.name in config and not 0 <= axis.encode(config[axis.name]) <= 1:
