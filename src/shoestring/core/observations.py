@@ -33,26 +33,33 @@ def observed(history: History) -> Observations:
 class Observations:
     """One row per arm, in log order. The arrays are views: read them, and ask again after new events.
 
-    ========  =======  ==============================================================
-    points    (n, d)   the arm in the unit cube, NaN where a parameter is inactive
-    reached   (n,)     the furthest step of a trial that did not fail; one that finished
-                       early counts as having reached the last step, as its loss stays
-    failed    (n,)     every trial of the arm failed
-    pending   (n,)     a trial of the arm is running
-    ========  =======  ==============================================================
+    =========  =======  ==============================================================
+    points     (n, d)   the arm in the unit cube, NaN where a parameter is inactive
+    reached    (n,)     the furthest step of a trial that did not fail; one that finished
+                        early counts as having reached the last step, as its loss stays
+    failed     (n,)     every trial of the arm failed
+    pending    (n,)     a trial of the arm is running
+    last       (n,)     the number of its last reading among all readings, from 1; 0 if none
+    last_loss  (n,)     the loss of that reading
+    =========  =======  ==============================================================
     """
 
     points: NDArray[np.float64]
     reached: NDArray[np.int64]
     failed: NDArray[np.bool_]
     pending: NDArray[np.bool_]
+    last: NDArray[np.int64]
+    last_loss: NDArray[np.float64]
 
     def __init__(self) -> None:
         self._room: dict[str, NDArray[Any]] = {
             "points": np.empty((0, 0)),
             "reached": np.empty(0, dtype=np.int64),
             "failed": np.empty(0, dtype=bool),
+            "last": np.empty(0, dtype=np.int64),
+            "last_loss": np.empty(0),
         }
+        self._count = 0
         self._columns: dict[int, NDArray[np.float64]] = {}
         self._arms: list[Arm] = []
         self._new_arms, self._trials, self._readings, self._closings = (Cursor() for _ in range(4))
@@ -67,7 +74,8 @@ class Observations:
         for index in self._changed(history):
             self._refresh(index, history.max_resource)
         n = len(history.arms)
-        self.points, self.reached, self.failed = (self._room[name][:n] for name in ("points", "reached", "failed"))
+        for name, array in self._room.items():
+            setattr(self, name, array[:n])
         self.pending = np.zeros(n, dtype=bool)
         self.pending[[trial.arm for trial in history.running.values()]] = True
         return self
@@ -84,9 +92,12 @@ class Observations:
             self._room["points"][arm.index] = history.codec.encode(arm.config)
 
     def _changed(self, history: History) -> set[int]:
-        """The arms that anything has happened to since the last time."""
+        """The arms with new events."""
         changed = {trial.arm for trial in self._trials.new(history.trials)}
-        changed.update(trial.arm for trial, _, _ in self._readings.new(history.readings))
+        for trial, _, loss in self._readings.new(history.readings):
+            changed.add(trial.arm)
+            self._count += 1
+            self._room["last"][trial.arm], self._room["last_loss"][trial.arm] = self._count, loss
         changed.update(trial.arm for trial in self._closings.new(history.closings))
         return changed
 

@@ -34,8 +34,9 @@ from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.observations import Observations, observed
 from shoestring.core.options import check_number, check_whole
-from shoestring.core.untried import random_config, tried
+from shoestring.core.untried import random_config
 from shoestring.models.parzen import Parzen, fit
+from shoestring.samplers.candidates import first_free
 from shoestring.samplers.simple import first_design
 from shoestring.spaces.codec import Codec
 
@@ -89,7 +90,9 @@ class TPE:
         good, bad = self._split(seen, step)
         likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
         points, scores = self._candidates(likely, unlikely, history.codec, rng)
-        chosen = _first_free(points, scores, history)
+        order = (-scores).argsort(kind="stable")
+        free = first_free(points, order, history)
+        chosen = int(order[0]) if free is None else free
         compared = f"the {len(good)} best of {len(good) + len(bad)} configurations at step {step}"
         reason = f"the best of {self.candidates} candidates near {compared}"
         explanation = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
@@ -143,17 +146,6 @@ class TPE:
         if self.multivariate:
             return points, likely.log_density(points) - unlikely.log_density(points)
         return points, (likely.log_marginals(points) - unlikely.log_marginals(points)).sum(axis=1)
-
-
-def _first_free(points: Array, scores: Array, history: History) -> int:
-    """The best candidate that is allowed and was not tried; the best of all if there is none."""
-    codec, keys = history.codec, tried(history)
-    order = (-scores).argsort(kind="stable")
-    for index in order:
-        config = codec.decode(points[index])
-        if Codec.key(config) not in keys and codec.allowed(config):
-            return int(index)
-    return int(order[0])
 
 
 def _bandwidths(good: Array, edges: Sequence[Array | None], scale: float) -> Array:

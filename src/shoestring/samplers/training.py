@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.core.history import Cursor, History
+from shoestring.core.history import History
 from shoestring.core.observations import observed
 from shoestring.models.scores import normal_scores
 
@@ -51,35 +51,14 @@ def training_set(history: History, enough: int) -> TrainingSet | None:
     step = seen.furthest_step(enough)
     if not step:
         return None
-    losses, last = seen.losses(step).copy(), history.cached("last readings", _Last).update(history)
+    losses = seen.losses(step).copy()
     at_step = ~np.isnan(losses)
-    given_up = ~at_step & ~seen.failed & ~seen.pending & (last.place[: len(seen)] >= 0)
-    losses[given_up] = np.maximum(last.loss[: len(seen)][given_up], np.median(losses[at_step]))
-    known = np.flatnonzero((at_step | given_up) & ~seen.failed)
-    known = known[np.argsort(last.place[known], kind="stable")]
+    stopped = ~at_step & ~seen.failed & ~seen.pending & (seen.last > 0)
+    losses[stopped] = np.maximum(seen.last_loss[stopped], np.median(losses[at_step]))
+    known = np.flatnonzero((at_step | stopped) & ~seen.failed)
+    known = known[np.argsort(seen.last[known], kind="stable")]
     running = seen.pending & ~at_step
     return TrainingSet(step, known, seen.points[known], losses[known], seen.points[seen.failed], seen.points[running])
-
-
-class _Last:
-    """Per arm, the position of its last reading among all readings, and its loss."""
-
-    def __init__(self) -> None:
-        self.place: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self.loss: Array = np.empty(0)
-        self._readings = Cursor()
-        self._count = 0
-
-    def update(self, history: History) -> _Last:
-        short = len(history.arms) - len(self.place)
-        if short > 0:
-            room = max(short, len(self.place), 16)
-            self.place = np.append(self.place, np.full(room, -1))
-            self.loss = np.append(self.loss, np.full(room, np.nan))
-        for trial, _, loss in self._readings.new(history.readings):
-            self.place[trial.arm], self.loss[trial.arm] = self._count, loss
-            self._count += 1
-        return self
 
 
 def thinned(losses: Array, most: int) -> NDArray[np.int64]:
