@@ -70,10 +70,10 @@ def test_methods(method):
     "scheduler",
     [
         Hyperband(overlap=False),
-        Hyperband(replicate="fresh", weights="budget"),
+        Hyperband(replicate="fresh"),
         SuccessiveHalving(arms=5),
         ASHA(eta=2, min_resource=2),
-        ASHA(replicate="fresh", weights="equal"),
+        ASHA(replicate="fresh"),
         SubSampling(compare="samples"),
         SubSampling(compare="rung", replicate="resume"),
         ModifiedSubSampling(compare="samples", weights="budget"),

@@ -28,11 +28,11 @@ def halving(eta: float = 3, top: int = TOP) -> Player:
 
 def sub_sampling(compare: str, eta: float = 3, top: int = TOP) -> Player:
     weights = "equal" if compare == "samples" else "budget"
-    return lambda bandit: play_rounds(bandit, SubSampling(eta, weights, compare=compare), 1, top)
+    return lambda bandit: play_rounds(bandit, SubSampling(eta, weights=weights, compare=compare), 1, top)
 
 
 def modified(beta: float = 0.1, top: int = TOP, weights: str = "budget") -> Player:
-    return lambda bandit: play_rounds(bandit, ModifiedSubSampling(3, beta, weights), 1, top)
+    return lambda bandit: play_rounds(bandit, ModifiedSubSampling(3, beta=beta, weights=weights), 1, top)
 
 
 def asynchronous_halving(top: int) -> Player:

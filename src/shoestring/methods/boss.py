@@ -46,7 +46,7 @@ class BOHB:
         check_options(self)
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        scheduler = Hyperband(self.eta, self.min_resource, None, None, self.replicate, self.overlap)
+        scheduler = Hyperband(self.eta, self.min_resource, None, self.replicate, self.overlap)
         return compose(self.sampler, scheduler).decide(history, rng)
 
 

@@ -19,7 +19,6 @@ from typing import ClassVar
 
 from shoestring.core.decisions import Decision
 from shoestring.core.history import Arm, History
-from shoestring.schedulers.evaluations import Record, Weighting
 from shoestring.schedulers.rungs import (
     Arrivals,
     Replication,
@@ -34,14 +33,10 @@ from shoestring.schedulers.rungs import (
 
 @dataclass(frozen=True)
 class ASHA:
-    """Promote the best 1/``eta`` of each rung as soon as they are known; otherwise start a new configuration.
-
-    Configurations are ordered by their last evaluation; with ``weights``, by the weighted mean of all of theirs.
-    """
+    """Promote the best 1/``eta`` of each rung as soon as they are known; otherwise start a new configuration."""
 
     eta: float = 3
     min_resource: int = 1
-    weights: Weighting | None = None
     replicate: Replication = "resume"
     reference: ClassVar[str] = "Li et al., A system for massively parallel hyperparameter tuning, MLSys 2020"
 
@@ -66,15 +61,10 @@ class _Table:
         self.losses: list[list[tuple[float, int]]] = [[] for _ in rungs]
         self.waiting: list[list[tuple[float, int, Arm]]] = [[] for _ in rungs]
         self._arrivals = Arrivals(rungs, options.replicate)
-        self._records: dict[int, Record] = {}
 
     def update(self, history: History) -> _Table:
         for level, trial in self._arrivals.new(history):
             loss = trial.losses[self.rungs[level]]
-            if self.options.weights:
-                record = self._records.setdefault(trial.arm, Record(weights=self.options.weights))
-                record.add(trial, self.rungs[level])
-                loss = record.mean
             insort(self.losses[level], (loss, trial.arm))
             heapq.heappush(self.waiting[level], (loss, trial.arm, history.arms[trial.arm]))
         for level, trial in self._arrivals.failures(history):

@@ -49,7 +49,7 @@ class Record:
     """
 
     compare: Comparison = "evaluations"
-    weights: Weighting | None = "equal"
+    weights: Weighting = "equal"
     values: list[float] = field(default_factory=list)
     budgets: list[int] = field(default_factory=list)
     series: Series = field(default_factory=Series)
@@ -111,9 +111,9 @@ class Record:
         return self.series.largest_window_mean(length)
 
 
-def _weight(reading: Reading | None, budget: int, weights: Weighting | None) -> float:
+def _weight(reading: Reading | None, budget: int, weights: Weighting) -> float:
     """1, the budget, or 1/variance: from the reading's 95 % bounds, else as 1/variance grows with the budget."""
-    if weights in (None, "equal"):
+    if weights == "equal":
         return 1.0
     if weights == "inverse-variance" and reading and reading.low is not None and reading.high is not None:
         width = (reading.high - reading.low) / (2 * 1.96)

@@ -27,7 +27,7 @@ from shoestring.schedulers.brackets import (
     one_bracket,
     quota,
 )
-from shoestring.schedulers.evaluations import Record, Weighting
+from shoestring.schedulers.evaluations import Record
 from shoestring.schedulers.rungs import Replication, check_options, top_resource
 
 
@@ -35,14 +35,12 @@ from shoestring.schedulers.rungs import Replication, check_options, top_resource
 class SuccessiveHalving:
     """Start ``arms`` configurations at ``min_resource`` and carry the best 1/``eta`` of each round on; then again.
 
-    ``arms`` is eta^s unless given, so that one reaches the top after s halvings. They are ordered by their last
-    evaluation; with ``weights``, by the weighted mean of all of theirs.
+    ``arms`` is eta^s unless given, so that one reaches the top after s halvings.
     """
 
     eta: float = 3
     min_resource: int = 1
     arms: int | None = None
-    weights: Weighting | None = None
     replicate: Replication = "resume"
     overlap: bool = True
     reference: ClassVar[str] = (
@@ -53,20 +51,15 @@ class SuccessiveHalving:
         check_options(self)
 
     def record(self) -> Record:
-        return Record(weights=self.weights)
+        return Record()
 
     def budget(self, bracket: Bracket, turn: int) -> int | None:
         return ladder_budget(bracket, turn, self.eta)
 
     def select(self, bracket: Bracket, turn: int, records: list[Record], standing: list[int]) -> list[int]:
-        """The best K_r of those that were in the round before."""
-
-        def loss(position: int) -> float:
-            record = records[position]
-            return record.mean if self.weights else record.values[-1]
-
-        usable = [position for position in standing if not records[position].failed]
-        return sorted(usable, key=lambda position: (loss(position), position))[: quota(len(records), turn, self.eta)]
+        """The best K_r of those that were in the round before, by their last evaluation."""
+        usable = [k for k in standing if not records[k].failed]
+        return sorted(usable, key=lambda k: (records[k].values[-1], k))[: quota(len(records), turn, self.eta)]
 
     def next(self, history: History, may_start: bool = True) -> Decision:
         top = top_resource(history, "successive halving", self.min_resource)
@@ -84,7 +77,6 @@ class Hyperband:
     eta: float = 3
     min_resource: int = 1
     brackets: int | None = None
-    weights: Weighting | None = None
     replicate: Replication = "resume"
     overlap: bool = True
     reference: ClassVar[str] = (
@@ -97,5 +89,5 @@ class Hyperband:
     def next(self, history: History, may_start: bool = True) -> Decision:
         top = top_resource(history, "hyperband", self.min_resource)
         plan = hyperband_brackets(top, self.min_resource, self.eta)[: self.brackets]
-        rule = SuccessiveHalving(self.eta, 1, None, self.weights, self.replicate, self.overlap)
+        rule = SuccessiveHalving(self.eta, 1, None, self.replicate, self.overlap)
         return next_in_brackets(history, plan, rule, may_start)
