@@ -1,19 +1,23 @@
-"""Tune the seven hyper-parameters of a small PPO on CartPole: section 8.5 of Huang et al. (2020) in small.
+"""Tune the seven hyper-parameters of a small PPO on CartPole.
 
-A step of a trial trains one agent from a new seed and counts the episodes until it has converged: five
-maximal ones in a row, 1,000 at most. The reading is the mean count of the trial's agents so far, of which
-there are nine at most. Random search, BOHB and BOSS have the same number of agents in all.
+A small version of section 8.5 of Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit
+algorithm and hyperparameter optimization, arXiv:2007.05670, 2020.
 
-    python examples/cartpole_ppo.py                     # five seeds, about twelve minutes of one free core
+One step of a trial trains one agent from a new seed. It counts the episodes until the agent has converged: five
+episodes of maximal length in a row, or 1,000 episodes at most. The reading is the mean count of the trial's agents
+so far; a trial has at most nine agents. Random search, BOHB and BOSS may train the same total number of agents.
+
+    python examples/cartpole_ppo.py                     # five seeds, about twelve minutes on one idle core
     python examples/cartpole_ppo.py --quick             # about a minute
     python examples/cartpole_ppo.py --method boss --seeds 2 --budget 90
 
-As in the task of Falkner et al. (2018), which the paper takes over: the ranges, episodes of 200 steps, tanh units,
-batches that are counted in episodes, ten Adam steps an update, and a baseline of 64 and 64 units with a learning
-rate of its own. Differs from it in that everything is NumPy (the physics are gymnasium's, for many carts at once),
-that the ten steps take at most 128 moments each, and that advantages are centred.
+The task is that of Falkner, Klein and Hutter, BOHB: robust and efficient hyperparameter optimization at scale, ICML
+2018, which the paper uses too: the ranges, episodes of 200 steps, tanh units, batch sizes in episodes, ten Adam
+steps per update, and a baseline network with 64 and 64 units and its own learning rate. Differs from it in that
+everything is NumPy (with the physics of gymnasium, for many carts at once), that each Adam step uses at most 128
+transitions, and that advantages are centred.
 
-Scaled down: 180 agents a study are 20 configurations for random search. The paper does not give its budget.
+A study of 180 agents is 20 configurations for random search. The paper does not state its budget.
 """
 
 from __future__ import annotations
@@ -33,8 +37,8 @@ import shoestring as ss
 
 Array = NDArray[np.float64]
 
-# Steps of a maximal episode: 200 as in CartPole-v0, which the task of 2018 used. With the 500 of CartPole-v1
-# about one in a hundred random configurations converged within the 1,000 episodes; with 200 it is about five.
+# The maximal length of an episode, as in CartPole-v0, which the task of 2018 used. With the 500 of CartPole-v1 about
+# 1 % of random configurations converged within 1,000 episodes; with 200 about 5 % do.
 LIMIT = 200
 IN_A_ROW, MOST_EPISODES, AGENTS = 5, 1000, 9
 ADAM_STEPS, MINIBATCH = 10, 128
@@ -53,7 +57,7 @@ space = ss.space(
 
 
 def physics(state: Array, right: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
-    """One step of gymnasium's CartPole for many carts: (4, n) states, (n,) actions; the next states and who fell."""
+    """One step of gymnasium's CartPole for n carts: (4, n) states, (n,) actions; next states and which poles fell."""
     _, speed, angle, spin = state
     cos, sin = np.cos(angle), np.sin(angle)
     push = (np.where(right, 10.0, -10.0) + 0.05 * spin * spin * sin) / 1.1
@@ -64,7 +68,7 @@ def physics(state: Array, right: NDArray[np.bool_]) -> tuple[Array, NDArray[np.b
 
 
 class Network:
-    """Two layers of tanh units and one number out, with Adam; all weights in one vector."""
+    """Two layers of tanh units and one output, trained by Adam; all weights are in one vector."""
 
     def __init__(self, units: tuple[int, int], rate: float, rng: np.random.Generator, kind: Any = np.float32) -> None:
         sizes = [(a + 1, b) for a, b in pairwise((4, *units, 1))]  # the last row of each is the bias
@@ -79,10 +83,10 @@ class Network:
     def _initial(inputs: int, outputs: int, rng: np.random.Generator) -> Array:
         layer = rng.normal(size=(inputs, outputs)) / np.sqrt(inputs - 1)
         layer[-1] = 0
-        return (layer * (0.01 if outputs == 1 else 1.0)).ravel()  # the first policy is almost a fair coin
+        return (layer * (0.01 if outputs == 1 else 1.0)).ravel()  # the initial policy is almost uniform
 
     def _parts(self, vector: Array, i: int) -> tuple[Array, Array]:
-        """A layer's matrix and bias, as views into a vector like the weights."""
+        """Matrix and bias of a layer, as views into a vector shaped like the weights."""
         place, size = self._places[i]
         both = vector[place].reshape(size)
         return both[:-1], both[-1]
@@ -104,7 +108,7 @@ class Network:
         return self.output(self.hidden(x))
 
     def gradient(self, inputs: list[Array], slope: Array) -> Array:
-        """Of a loss with respect to the weights, given its (n,) slope in the outputs."""
+        """Gradient of a loss in the weights, from its (n,) gradient in the outputs."""
         found, back = np.empty_like(self.weights), slope.astype(self.weights.dtype)[:, None]
         for i in (2, 1, 0):
             layer, bias = self._parts(found, i)
@@ -115,7 +119,7 @@ class Network:
         return found
 
     def descend(self, gradient: Array) -> None:
-        """A step of Adam."""
+        """One step of Adam."""
         self.updates += 1
         self.mean += 0.1 * (gradient - self.mean)
         self.square += 0.001 * (gradient * gradient - self.square)
@@ -124,18 +128,18 @@ class Network:
 
 
 def log_chance(logit: Array, right: NDArray[np.bool_]) -> Array:
-    """log of the chance of an action; the chance of "right" is the sigmoid of the logit."""
+    """Log-probability of an action; the probability of "right" is the sigmoid of the logit."""
     return -np.logaddexp(0.0, np.where(right, -logit, logit))
 
 
 def surrogate(
     logit: Array, right: NDArray[np.bool_], before: Array, advantage: Array, clipping: float, entropy: float
 ) -> tuple[float, Array]:
-    """PPO's clipped loss less the entropy bonus, and its slope in the (n,) logits."""
+    """PPO's clipped loss minus the entropy bonus, and its gradient in the (n,) logits."""
     chance = 1 / (1 + np.exp(-np.clip(logit, -500, 500)))
     ratio = np.exp(np.clip(log_chance(logit, right) - before, -20, 20))
     plain, clipped = ratio * advantage, np.clip(ratio, 1 - clipping, 1 + clipping) * advantage
-    bonus = np.logaddexp(0.0, logit) - chance * logit  # the entropy of the choice
+    bonus = np.logaddexp(0.0, logit) - chance * logit  # the entropy of the policy
     loss = -np.mean(np.minimum(plain, clipped) + entropy * bonus)
     slope = np.where(plain <= clipped, plain * (right - chance), 0.0) - entropy * logit * chance * (1 - chance)
     return float(loss), -slope / len(logit)
@@ -143,8 +147,8 @@ def surrogate(
 
 @dataclass(frozen=True)
 class Played:
-    """A batch of episodes: of every step its state, action, episode and moment; of every episode its length,
-    whether the pole still stood at the end, and if so the state it would go on from."""
+    """A batch of episodes. Per step: state, action, episode and time. Per episode: its length, whether the pole still
+    stood at the end, and the last state if it did."""
 
     states: Array
     right: NDArray[np.bool_]
@@ -156,13 +160,13 @@ class Played:
 
 
 def play(policy: Network, episodes: int, rng: np.random.Generator) -> Played:
-    """Episodes side by side: nothing is learned between them, so it is as if they came one after another."""
+    """Run episodes in parallel. Nothing is learned between them, so the result is that of running them in sequence."""
     state, here = rng.uniform(-0.05, 0.05, (4, episodes)), np.arange(episodes)
     lengths, stands, last = np.full(episodes, LIMIT), np.zeros(episodes, bool), np.zeros((episodes, 4))
     seen, chosen, whose = [], [], []
     for moment in range(LIMIT):
         x = state.T
-        right = rng.logistic(size=len(here)) < policy(x)  # true with the chance that is the logit's sigmoid
+        right = rng.logistic(size=len(here)) < policy(x)  # true with probability sigmoid(logit)
         seen.append(x)
         chosen.append(right)
         whose.append(here)
@@ -179,7 +183,7 @@ def play(policy: Network, episodes: int, rng: np.random.Generator) -> Played:
 
 
 def returns(played: Played, critic: Network, discount: float, scale: float) -> Array:
-    """Discounted rewards to come, one a step survived; where only the limit ended it, the baseline goes on."""
+    """Discounted returns, reward 1 per step; where the time limit ended an episode, the baseline estimates the rest."""
     ahead = np.where(played.stands, critic(played.last) * scale, 0.0)
     to_go = played.lengths[played.episode] - played.moment
     faded = discount**to_go
@@ -188,9 +192,9 @@ def returns(played: Played, critic: Network, discount: float, scale: float) -> A
 
 
 def learn(policy: Network, critic: Network, played: Played, config: dict[str, Any], rng: np.random.Generator) -> None:
-    """One update of PPO: ten steps of Adam on policy and baseline, each on a part of the batch."""
+    """One update of PPO: ten Adam steps on policy and baseline, each on a minibatch."""
     discount = config["discount"]
-    scale = LIMIT if discount == 1 else min(LIMIT, 1 / (1 - discount))  # keeps what the baseline learns near [0, 1]
+    scale = LIMIT if discount == 1 else min(LIMIT, 1 / (1 - discount))  # keeps the baseline's targets near [0, 1]
     target = returns(played, critic, discount, scale)
     advantage = target - critic(played.states) * scale
     advantage -= advantage.mean()
@@ -206,7 +210,7 @@ def learn(policy: Network, critic: Network, played: Played, config: dict[str, An
 
 
 def episodes_to_converge(config: dict[str, Any], seed: Any) -> int:
-    """How many episodes a new agent needs; never given up before the 1,000 are over, so that nothing is guessed."""
+    """How many episodes a new agent needs, 1,000 at most; it is never stopped earlier, so that nothing is guessed."""
     rng = np.random.default_rng(seed)
     policy = Network((config["units_1"], config["units_2"]), config["rate"], rng)
     critic = Network((64, 64), 1e-3, rng)
@@ -223,27 +227,27 @@ def episodes_to_converge(config: dict[str, Any], seed: Any) -> int:
 
 
 def train(trial: Any) -> Any:
-    saved = trial.directory / "episodes.json"
-    counts = json.loads(saved.read_text()) if trial.start else []
+    checkpoint = trial.directory / "episodes.json"
+    counts = json.loads(checkpoint.read_text()) if trial.start else []
     while True:
         counts.append(episodes_to_converge(trial.config, (trial.seed, len(counts))))
-        saved.write_text(json.dumps(counts))
+        checkpoint.write_text(json.dumps(counts))
         yield sum(counts) / len(counts)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What one study found: the lowest mean it saw, the same configuration once more, and what it tried."""
+    """What one study found: the lowest mean, the mean of new agents with that configuration, and the counts."""
 
     seen: float
     again: float
-    arms: int
+    configurations: int
     complete: int
     config: dict[str, Any]
 
 
 def winner(study: ss.Study) -> tuple[float, Any]:
-    """The lowest mean of nine agents, as the paper reports it: one lucky agent is no result."""
+    """The complete trial with the lowest mean of nine agents, as in the paper: one lucky agent must not win."""
     most = max(trial.step for trial in study.trials)
     complete = [(trial.readings[most].value, trial) for trial in study.trials if most in trial.readings]
     return min(complete, key=lambda pair: pair[0])
@@ -255,7 +259,7 @@ def search(method: str, budget: int, seed: int) -> Found:
         progress=False,
     )  # fmt: skip
     seen, trial = winner(study)
-    # The lowest of many noisy means flatters, the more so the more were tried; new agents do not.
+    # The minimum of many noisy means is biased, more so the more were tried; new agents give an unbiased estimate.
     again = np.mean([episodes_to_converge(trial.config, (852020, seed, k)) for k in range(3 * AGENTS)])
     complete = sum(AGENTS in other.readings for other in study.trials)
     return Found(seen, float(again), len(study.history.arms), complete, trial.config)
@@ -269,8 +273,8 @@ def shown(values: list[float]) -> str:
 
 def row(method: str, found: list[Found]) -> str:
     cells = [shown([f.seen for f in found]), shown([f.again for f in found])]
-    arms, complete = np.mean([f.arms for f in found]), np.mean([f.complete for f in found])
-    return f"| {method} | {PAPER[method]} | {' | '.join(cells)} | {arms:.0f} | {complete:.0f} |"
+    tried, complete = np.mean([f.configurations for f in found]), np.mean([f.complete for f in found])
+    return f"| {method} | {PAPER[method]} | {' | '.join(cells)} | {tried:.0f} | {complete:.0f} |"
 
 
 def main() -> None:
@@ -281,19 +285,19 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one seed and 54 agents")
     options = parser.parse_args()
     seeds, budget = (1, 54) if options.quick else (options.seeds, options.budget)
-    methods, begun = [options.method] if options.method else list(PAPER), time.monotonic()
+    methods, started = [options.method] if options.method else list(PAPER), time.monotonic()
     found: dict[str, list[Found]] = {method: [] for method in methods}
     for seed in range(seeds):
         for method in methods:
             found[method].append(one := search(method, budget, seed))
             short = {k: v if isinstance(v, int) else float(f"{v:.2g}") for k, v in one.config.items()}
-            print(f"seed {seed} {method}: {one.seen:.1f}, with new agents {one.again:.1f}, by {short}", flush=True)
-    print(f"\nEpisodes until convergence; {budget} agents a study, mean ± standard error over {seeds} seeds\n")
+            print(f"seed {seed} {method}: {one.seen:.1f}, with new agents {one.again:.1f}, with {short}", flush=True)
+    print(f"\nEpisodes until convergence; {budget} agents per study, mean ± standard error over {seeds} seeds\n")
     print(f"| method | paper | lowest mean of nine | the same, {3 * AGENTS} new agents | tried | with nine agents |")
     print("|---|---|---|---|---|---|")
     for method in methods:
         print(row(method, found[method]))
-    print(f"\n{time.monotonic() - begun:.0f} seconds, of which {time.process_time():.0f} on the processor")
+    print(f"\n{time.monotonic() - started:.0f} seconds, of which {time.process_time():.0f} of CPU time")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Tune a small neural network on scikit-learn's digits with 300 epochs in all.
+"""Tune a small neural network on scikit-learn's digits with 300 epochs in total.
 
-Interrupt it whenever you like and run it again: it goes on from where it was.
+Interrupt it at any time and run it again: it continues.
 
     python examples/digits_mlp.py
 """
@@ -29,9 +29,9 @@ train_images, test_images, train_labels, test_labels = train_test_split(
 
 
 def train(trial):
-    config, saved = trial.config, trial.directory / "network.pickle"
-    if trial.start:  # taken up again, perhaps after a crash
-        network = pickle.loads(saved.read_bytes())
+    config, checkpoint = trial.config, trial.directory / "network.pickle"
+    if trial.start:  # resumed from its checkpoint, perhaps after a crash
+        network = pickle.loads(checkpoint.read_bytes())
     else:
         network = MLPClassifier(
             (config["width"],),
@@ -43,10 +43,11 @@ def train(trial):
         )
     while True:
         network.partial_fit(train_images, train_labels, classes=range(10))
-        saved.write_bytes(pickle.dumps(network))
+        checkpoint.write_bytes(pickle.dumps(network))
         yield 1 - network.score(test_images, test_labels)
 
 
 budget = sys.argv[1] if len(sys.argv) > 1 else "300 steps"
 study = ss.tune(train, space, budget=budget, max_resource=27, storage="sqlite:///digits.db", name="digits")
-print(f"{study.best.value:.2%} misread after {study.spent['steps']} epochs in all, by {study.best.config}")
+print(f"error {study.best.value:.2%} after {study.spent['steps']} epochs in all, with {study.best.config}")
+print(f"the network is in {study.directory(study.best.trial)}")

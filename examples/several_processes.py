@@ -1,10 +1,10 @@
-"""Several processes work on one study; each may come, go or crash at any time.
+"""Several processes work on one study; each may start, stop or crash at any time.
 
-Start this as often as you like, at once, on one machine:
+Start this script as often as you like on one machine:
 
     python examples/several_processes.py & python examples/several_processes.py & wait
 
-They share the budget through the storage. What one leaves unfinished another takes over.
+They share the budget through the storage. If one dies, another one resumes its trials.
 """
 
 import os
@@ -16,7 +16,7 @@ space = ss.space(rate=ss.log(1e-3, 1.0), momentum=(0.0, 0.99))
 
 
 def train(trial):
-    """A made-up learning curve, slow enough to watch."""
+    """A synthetic learning curve, slow enough to watch."""
     floor = abs(trial.config["rate"] - 0.1) + abs(trial.config["momentum"] - 0.9)
     for epoch in range(trial.start + 1, 28):
         time.sleep(0.01)
@@ -26,4 +26,4 @@ def train(trial):
 study = ss.tune(
     train, space, budget="300 steps", max_resource=27, method="asha", storage="sqlite:///together.db", name="together"
 )
-print(f"process {os.getpid()} sees {study.spent['steps']} steps spent and {study.best.value:.3f} as the best")
+print(f"process {os.getpid()}: {study.spent['steps']} steps spent, best value {study.best.value:.3f}")

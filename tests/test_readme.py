@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -34,11 +36,18 @@ def test_the_snippets_of_the_readme_run(tmp_path, monkeypatch, capsys):
     assert "x is negative" in capsys.readouterr().out
 
 
-def test_the_snippets_of_the_contributing_page_run():
-    for block in snippets((ROOT / "CONTRIBUTING.md").read_text()):
-        names: dict[str, object] = {}
-        exec(compile(block, "CONTRIBUTING.md", "exec"), names)
-        names["test_contract"]()  # type: ignore[operator]
+def test_the_examples_of_the_contributing_page_keep_their_contracts(tmp_path):
+    """As a fresh reader would: copy the files, run their tests; the page states how long each example is."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    files = {block.partition("\n")[0].removeprefix("# "): block for block in snippets(page)}
+    assert len(files) == 8
+    for name, block in files.items():
+        (tmp_path / name).write_text(block)
+    stated = dict(re.findall(r"`(\w+\.py)` \| (\d+) \|", page))
+    assert stated == {name: str(block.count("\n")) for name, block in files.items() if not name.startswith("test_")}
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stdout
 
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
