@@ -32,7 +32,7 @@ def run(storage, *arguments, pause="0.001"):
 
 def events_of(storage):
     study = ss.Study.load(storage, "crash")
-    return study, study._journal.log.read(study._journal.study, 0)
+    return study, study.events()
 
 
 def decisions(events):

@@ -36,10 +36,6 @@ def study_of(budget="30 steps", **options):
     return Study(SPACE, budget=budget, **{"method": "asha", "max_resource": 9, **options})
 
 
-def events_of(study):
-    return study._journal.log.read(study._journal.study, 0)
-
-
 class TestTelling:
     def test_a_number_is_the_reading_at_the_end_of_the_grant(self):
         study = study_of(method="random")
@@ -206,7 +202,7 @@ class TestBudget:
                 else:
                     value = math.nan if move == "n" else float(which)
                     study.tell(grant, {step if move == "c" else grant.until: Reading(value, cost=amount)})
-        check_budget_law(events_of(study))
+        check_budget_law(study.events())
 
 
 class TestBest:
@@ -402,7 +398,7 @@ class TestStored:
             study.tell(grant, [grant.config["x"] + 1 / s for s in range(grant.start + 1, grant.until + 1)])
         assert study.verify().ok
         assert study.verify().checked > 10
-        grants = [i for i, e in enumerate(events_of(study)) if e.kind == "granted" and e.config]
+        grants = [i for i, e in enumerate(study.events()) if e.kind == "granted" and e.config]
         with sqlite3.connect(storage) as connection:
             (body,) = connection.execute("SELECT body FROM events WHERE seq = ?", (grants[3],)).fetchone()
             body = body.replace('"config":{"x":', '"config":{"x":0.5,"ignored":', 1)

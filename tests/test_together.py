@@ -36,7 +36,7 @@ def test_four_processes_spend_exactly_one_budget(tmp_path):
     storage = tmp_path / "shared.db"
     four_times("tune", storage)
     study = ss.Study.load(storage)
-    events = study._journal.log.read(study._journal.study, 0)
+    events = study.events()
     check_budget_law(events)
     assert study.spent["steps"] == 300
     assert len([e for e in events if isinstance(e, Reported)]) == 300

@@ -1,82 +1,210 @@
-"""What every executor must hold to: the same study, whatever runs it.
+"""The contract of an executor: the same study, whatever runs it.
 
-The objectives are at the top level of this module so that other processes can load them.
+The objectives keep a record of their own in the files of their trial and compare it with the study's log before every
+step, in whatever process they run. What they find wrong ends the trial as failed, with the broken law as its message.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from shoestring.core.budget import Budget
 from shoestring.core.composition import compose
+from shoestring.core.decisions import Scheduler
+from shoestring.core.events import Granted, Reported
+from shoestring.core.history import TrialRecord
+from shoestring.core.readings import Reading
+from shoestring.errors import ShoestringError
 from shoestring.executors import Executor, Trial
+from shoestring.logs import open_log
 from shoestring.samplers import Random
 from shoestring.schedulers import ASHA, Full
 from shoestring.study import Study
 
-SPACE = {"x": (0.0, 1.0)}
+KINDS = ("steady", "raises", "exits", "nan", "ends")
+SPACE = {"x": (0.0, 1.0), "kind": list(KINDS)}
 
 
-def descending(trial: Trial) -> Iterator[float]:
-    """The reading tells the step, and the files tell whether it was taken up rightly."""
-    step = trial.start
-    if step:
-        assert int((trial.directory / "step").read_text()) == step
-    while True:
-        step += 1
-        (trial.directory / "step").write_text(str(step))
-        yield trial.config["x"] + 1 / step
+@dataclass(frozen=True)
+class Watching:
+    """An objective that knows the log of its own study, and does what the configuration's ``kind`` says.
+
+    It goes on for ever, fails at its second step, gives NaN at its second step, or ends after its second step.
+    """
+
+    storage: Path
+
+    def __call__(self, trial: Trial) -> Iterator[Reading]:
+        log, step = _LogReader(self.storage, trial.seed), trial.start
+        log.update()
+        if step:
+            assert _trained(trial) == step, f"files: the trial is at step {step}, its files at {_trained(trial)}"
+        elif not log.known:
+            assert not list(trial.directory.iterdir()), "files: a new trial finds files that are not its own"
+        while True:
+            step += 1
+            log.check(step)
+            assert step == trial.start + 1 or _trained(trial) == step - 1, "files: they were changed between two steps"
+            if step == 2 and trial.config["kind"] == "raises":
+                raise ValueError("at the second step")
+            if step == 2 and trial.config["kind"] == "exits":
+                raise SystemExit("at the second step")
+            if step == 3 and trial.config["kind"] == "ends":
+                return
+            (trial.directory / "step").write_text(str(step))
+            value = float("nan") if step == 2 and trial.config["kind"] == "nan" else value_at(trial.config["x"], step)
+            yield Reading(value, cost=step / 2, seed=trial.seed, arm=trial.arm, replicate=trial.replicate)
+
+
+@dataclass(frozen=True)
+class Ticking:
+    """An objective that notes every step in a file of its own, and never ends."""
+
+    notes: Path
+
+    def __call__(self, trial: Trial) -> Iterator[float]:
+        while True:
+            with (self.notes / str(trial.seed)).open("a") as file:
+                file.write("step\n")
+            time.sleep(0.02)
+            yield trial.config["x"]
+
+    def seconds(self, config: object, step: int, seed: int) -> float:
+        """How long a step takes on a virtual clock."""
+        return 0.02
 
 
 def returning(trial: Trial) -> float:
     return float(trial.config["x"])
 
 
-def breaking(trial: Trial) -> Iterator[float]:
-    yield trial.config["x"]
-    if trial.config["x"] < 0.5:
-        raise ValueError("too small")
-    yield trial.config["x"] / 2
-    if trial.config["x"] < 0.75:
-        yield float("nan")
-    yield trial.config["x"] / 4
+def value_at(x: float, step: int) -> float:
+    return x + 1 / step
 
 
-def ending_early(trial: Trial) -> Iterator[float]:
-    yield 2.0
-    yield 1.0
+def _trained(trial: Trial) -> int:
+    try:
+        return int((trial.directory / "step").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+class _LogReader:
+    """What the log says of one trial, which is known by its seed."""
+
+    def __init__(self, storage: Path, seed: int) -> None:
+        self._log, self._seed = open_log(storage), seed
+        self._position, self._trial = 0, -1
+        self.granted = 0
+        self.known: set[int] = set()
+
+    def update(self) -> None:
+        events = self._log.read(self._log.find("study") or 0, self._position)
+        self._position += len(events)
+        for event in events:
+            if isinstance(event, Granted) and event.seed == self._seed:
+                self._trial, self.granted = event.trial, event.until
+            elif isinstance(event, Reported) and event.trial == self._trial:
+                self.known.add(event.step)
+
+    def check(self, step: int) -> None:
+        self.update()
+        assert step <= self.granted, f"order: step {step} was started, and only {self.granted} are granted"
+        missing = set(range(1, step)) - self.known
+        assert not missing, f"order: step {step} was started before step {min(missing)} was in the log"
 
 
 def check_executor(executor: Executor) -> None:
-    """Readings arrive in order, paused trials go on where they were, failures are kept apart."""
-    study = _study(Budget(steps=120), ASHA(), 9).run(descending, executor=executor)
-    assert study.spent["steps"] == 120, "the budget was not spent exactly"
+    """Steps run in order and as granted, paused trials go on where they were, failures are kept, all of it ends."""
+    with TemporaryDirectory() as folder:
+        try:
+            check_steps(executor, Path(folder))
+            check_returning(executor)
+            check_deadline(executor, Path(folder))
+        except ShoestringError as error:
+            raise AssertionError(f"reports: the study refused what the executor gave: {error}") from error
+
+
+def check_steps(executor: Executor, folder: Path) -> None:
+    """A study that pauses and promotes, run in two parts: the second finds the files of the first."""
+    storage = folder / "steps.db"
+    for steps in (60, 120):
+        study = _study(Budget(steps=steps), ASHA(), 9, storage).run(Watching(storage), executor=executor)
+        assert study.spent["steps"] == steps, f"budget: {study.spent['steps']} of {steps} steps were spent"
     for trial in study.trials:
-        for step, reading in trial.readings.items():
-            assert abs(reading.value - trial.config["x"] - 1 / step) < 1e-12, "a paused trial went on elsewhere"
-
-    study = _study(Budget(evaluations=10), Full(), None).run(returning, executor=executor)
-    assert len(study.trials) == 10
-    assert all(trial.state == "finished" for trial in study.trials)
-
-    study = _study(Budget(steps=60), Full(), 5).run(breaking, executor=executor)
-    _check_failures(study)
-
-    study = _study(Budget(evaluations=4), Full(), 5).run(ending_early, executor=executor)
-    assert all(t.state == "finished" and t.step == 2 for t in study.trials), "an early end is not a failure"
+        _check_trial(trial)
+    charged = sum(trial.step + (trial.state == "failed") for trial in study.trials)
+    assert charged == 120, "files: steps were run again although their files were there"
+    met = {trial.config["kind"] for trial in study.trials if trial.step > 1 or trial.state == "failed"}
+    assert met == set(KINDS), f"the study never met {set(KINDS) - met}; run it with another seed"
 
 
-def _check_failures(study: Study) -> None:
+def _check_trial(trial: TrialRecord) -> None:
+    """What the log says of a trial is what the objective did."""
+    kind, shown = trial.config["kind"], f"trial {trial.index} ({trial.config['kind']})"
+    for law in ("order:", "files:"):
+        assert law not in trial.message, f"{trial.message[trial.message.index(law) :]}; seen by {shown}"
+    assert list(trial.readings) == list(range(1, trial.step + 1)), f"readings: {shown} has some missing"
+    for step, reading in trial.readings.items():
+        assert reading.value == value_at(trial.config["x"], step), f"readings: {shown} has another value at {step}"
+        assert reading.cost == step / 2, f"readings: {shown} has another cost at {step}"
+        expected = {"seed": trial.seed, "arm": trial.arm, "replicate": trial.replicate}
+        assert reading.metrics == expected, f"readings: {shown} was run as {dict(reading.metrics)}, not as {expected}"
+    ends = {"raises": ("failed", 1), "exits": ("failed", 1), "nan": ("failed", 1), "ends": ("finished", 2)}
+    state, last = ends.get(kind, ("finished", 9))
+    assert trial.step <= last, f"failures: {shown} went on to step {trial.step}"
+    assert trial.state in ("paused", state), f"failures: {shown} is {trial.state} at step {trial.step}"
+    if trial.state != "paused":
+        assert trial.step == last, f"failures: {shown} is {trial.state} at step {trial.step}"
+    if trial.state == "failed":
+        words = "nan" if kind == "nan" else "at the second step"
+        assert words in trial.message, f"failures: the message of {shown} is {trial.message!r}"
+
+
+def check_returning(executor: Executor) -> None:
+    """An objective that returns once gives one reading a trial."""
+    study = _study(Budget(evaluations=10), Full(), None, None).run(returning, executor=executor)
     for trial in study.trials:
-        if trial.config["x"] < 0.5 and trial.state != "paused":
-            assert trial.state == "failed", f"a trial that raised is {trial.state}"
-            assert "too small" in trial.message
-            assert trial.step == 1
-        elif trial.config["x"] < 0.75 and trial.state != "paused":
-            assert trial.state == "failed", f"a trial that gave NaN is {trial.state}"
-            assert "nan" in trial.message
+        values = [reading.value for reading in trial.readings.values()]
+        assert (trial.state, values) == ("finished", [trial.config["x"]]), f"readings: {values} of {trial.config}"
+    assert len(study.trials) == 10, f"budget: {len(study.trials)} of 10 evaluations were made"
 
 
-def _study(budget: Budget, scheduler: Any, max_resource: int | None) -> Study:
-    return Study(SPACE, budget=budget, method=compose(Random(), scheduler), max_resource=max_resource)
+def check_deadline(executor: Executor, folder: Path) -> None:
+    """When the budget's time is over, what is running ends: in the log and in truth."""
+    notes = folder / "notes"
+    notes.mkdir()
+    study = _study(Budget(seconds=0.8), Full(), 1000, None).run(Ticking(notes), executor=executor)
+    assert study.spent["seconds"] <= 0.8, f"budget: {study.spent['seconds']} of 0.8 seconds were spent"
+    states = {trial.state for trial in study.trials}
+    assert states == {"stopped"}, f"deadline: the trials are {states} at the end of the budget's time"
+    after = _sizes(notes)
+    time.sleep(0.1)
+    assert _sizes(notes) == after, "deadline: the objective still runs after the study has ended"
+
+
+def check_leftovers(executor: Executor) -> None:
+    """A study that begins anew under the name of another, whose database was deleted, finds none of its files."""
+    with TemporaryDirectory() as folder:
+        storage = Path(folder) / "again.db"
+        for _ in range(2):
+            study = _study(Budget(steps=20), Full(), 5, storage).run(Watching(storage), executor=executor)
+            for trial in study.trials:
+                assert "files:" not in trial.message, trial.message
+            del study
+            for file in Path(folder).glob("again.db*"):
+                if file.is_file():
+                    file.unlink()
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in folder.iterdir()}
+
+
+def _study(budget: Budget, scheduler: Scheduler, max_resource: int | None, storage: Path | None) -> Study:
+    method = compose(Random(), scheduler)
+    return Study(SPACE, budget=budget, method=method, max_resource=max_resource, storage=storage)

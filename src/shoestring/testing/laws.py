@@ -1,57 +1,74 @@
-"""The laws of the design, as checks that run on any method."""
+"""The laws of the design, as checks that run on any method.
+
+Every check takes a method, or the events of a study that the method played, and raises an ``AssertionError`` that
+begins with the name of the broken law.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
 
 from shoestring.core.budget import Budget
-from shoestring.core.composition import compose
-from shoestring.core.decisions import Method, Sampler, Scheduler
+from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, written_state
 from shoestring.core.events import Closed, Event, Granted, from_json, to_json
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
-from shoestring.samplers import Random
-from shoestring.schedulers import Full
+from shoestring.errors import ShoestringError
 from shoestring.spaces.codec import Codec
 from shoestring.testing.playground import Playground, played
 
-BUDGETS = (
-    Budget(steps=150),
-    Budget(evaluations=25),
-    Budget(seconds=60.0),
-    Budget(cost=170.0),
-    Budget(steps=140, evaluations=60, seconds=90.0, cost=180.0),
+PROBLEM = Playground(failing=0.2)
+
+# Besides the play in steps with four workers: the other units of a budget, with few and with many workers.
+PLAYS = (
+    (Budget(evaluations=25), 1),
+    (Budget(seconds=60.0, steps=140), 16),
+    (Budget(cost=170.0), 4),
 )
-
-
-def check_sampler(sampler: Sampler) -> None:
-    """Every law, with the sampler's arms run to the end."""
-    check_method(compose(sampler, Full()))
-
-
-def check_scheduler(scheduler: Scheduler) -> None:
-    """Every law, with random arms; and scaling the readings changes no decision."""
-    check_method(compose(Random(), scheduler))
-    check_rank_based(compose(Random(), scheduler))
 
 
 def check_method(method: Method) -> None:
     """Every law that holds for all methods."""
-    for budget in BUDGETS:
-        study, events = played(method, Playground(failing=0.2), budget=budget)
-        check_budget_law(events)
-        check_no_duplicates(study.history)
-        check_failures_are_kept(study.history, events)
-    study, events = played(method, Playground(failing=0.2))
-    check_survives_json(events)
-    check_crash_anywhere(method, events)
-    check_cached_equals_fresh(method, events)
-    assert study.verify().ok, f"verify: {study.verify().difference}"
+    with possible_decisions():
+        study, events = played(method, PROBLEM)
+        check_events(events)
+        check_survives_json(events)
+        check_cached_equals_fresh(method, events)
+        check_crash_anywhere(method, events)
+        verification = study.verify()
+        assert verification.ok, f"verify: {verification.difference}"
+        for budget, workers in PLAYS:
+            check_events(played(method, PROBLEM, budget=budget, workers=workers)[1])
+
+
+@contextmanager
+def possible_decisions() -> Iterator[None]:
+    """What a study refuses to carry out is a broken law too."""
+    try:
+        yield
+    except ShoestringError as error:
+        raise AssertionError(f"possible decisions: {error}") from error
+
+
+def check_events(events: Sequence[Event]) -> None:
+    """The laws that can be read from a log alone."""
+    check_budget_law(events)
+    check_no_duplicates(events)
+    check_failures_are_kept(events)
     check_reasons(events)
-    for workers in (1, 16):
-        _, events = played(method, workers=workers)
-        check_budget_law(events)
 
 
 def prefixes(events: Sequence[Event]) -> Iterator[tuple[History, Event]]:
@@ -62,11 +79,42 @@ def prefixes(events: Sequence[Event]) -> Iterator[tuple[History, Event]]:
         history.apply(event)
 
 
-def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 12) -> None:
+def folded(events: Sequence[Event]) -> History:
+    """The history after all events."""
+    history = History()
+    for event in events:
+        history.apply(event)
+    return history
+
+
+def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4) -> None:
     """Law 1: cut the log after any event, resume: the same log follows."""
-    for cut in range(1, len(events), max(1, len(events) // cuts)):
-        _, again = played(method, Playground(failing=0.2), events=events[:cut])
+    for cut in (len(events) * (2 * i + 1) // (2 * cuts) for i in range(cuts)):
+        _, again = played(method, PROBLEM, events=events[:cut])
         assert list(again) == list(events), f"crash anywhere: cut after event {cut}, another log followed"
+
+
+def check_another_process(*methods: Method) -> None:
+    """Law 2: the same log in another process with another hash seed. The methods must be importable there."""
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from shoestring.testing.laws import play_in_child; play_in_child()"],
+        input=pickle.dumps(methods),
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, f"another process: it failed: {done.stderr.decode()}"
+    for method, there in zip(methods, pickle.loads(done.stdout), strict=True):
+        here = played(method)[1]
+        assert here == there, f"another process: {method!r} decides otherwise with another hash seed"
+
+
+def play_in_child() -> None:
+    """What :func:`check_another_process` runs: methods in, the events that they give out."""
+    methods = pickle.load(sys.stdin.buffer)
+    pickle.dump([played(method)[1] for method in methods], sys.stdout.buffer)
 
 
 def check_budget_law(events: Sequence[Event]) -> None:
@@ -77,47 +125,134 @@ def check_budget_law(events: Sequence[Event]) -> None:
             assert not broken, f"budget law: {broken} overdrawn before event {history.position} ({event.kind})"
 
 
-def check_cached_equals_fresh(method: Method, events: Sequence[Event]) -> None:
-    """Law 5: a method that lost its caches answers the same."""
+def check_cached_equals_fresh(method: Method, events: Sequence[Event], most: int = 60) -> None:
+    """Law 5: without its caches a method decides the same, from the history and its generator alone.
+
+    Of a log with more than ``most`` grants, every second, third … is decided again.
+    """
+    watched, every = WatchedMethod(method), 1 + sum(isinstance(event, Granted) for event in events) // most
     for history, event in prefixes(events):
-        if isinstance(event, Granted):
+        if isinstance(event, Granted) and len(history.grants) % every == 0:
             history.drop_caches()
-            fresh = next_grant(method, history, event.worker, event.at)
+            fresh = next_grant(watched, history, event.worker, event.at)
             assert fresh == event, f"cached equals fresh: event {history.position} was decided otherwise"
 
 
 def check_rank_based(method: Method) -> None:
     """Law 6: adding a constant to the readings, or scaling them, changes no decision."""
     grants = [
-        # A reason may tell of losses, in the user's units.
+        # A reason may mention losses, in the user's units.
         [replace(e, reason="") for e in played(method, problem)[1] if isinstance(e, Granted)]
         for problem in (Playground(), Playground(scale=1000.0, shift=-7.0), Playground(scale=1e-3, shift=0.1))
     ]
     assert grants[0] == grants[1] == grants[2], "order-free: scaled readings changed a decision"
 
 
-def check_no_duplicates(history: History) -> None:
-    keys = [Codec.key(arm.config) for arm in history.arms]
+def check_no_duplicates(events: Sequence[Event]) -> None:
+    keys = [Codec.key(arm.config) for arm in folded(events).arms]
     assert len(keys) == len(set(keys)), "no duplicates: a configuration was started twice"
 
 
-def check_failures_are_kept(history: History, events: Sequence[Event]) -> None:
-    """Law 8: a failure keeps its message, is charged, and enters no model."""
-    for event in events:
+def check_failures_are_kept(events: Sequence[Event], problem: Playground = PROBLEM) -> None:
+    """Law 8: a failure keeps its message, is charged, enters no model and is not tried again."""
+    for history, event in prefixes(events):
+        if isinstance(event, Granted) and event.arm < len(history.arms):
+            states = {trial.state for trial in history.arms[event.arm].trials}
+            assert states != {"failed"}, f"bad readings: arm {event.arm} has failed and is granted more"
         if isinstance(event, Closed) and event.how == "failed":
-            trial = history.trials[event.trial]
             assert event.message, "bad readings: the message of a failure was lost"
             assert event.steps == 1, "bad readings: the step that failed was not charged"
-            assert trial.state == "failed", "bad readings: a failed trial went on"
-            assert trial.step not in trial.losses or trial.step < trial.until, "bad readings: a failure has a loss"
+    for trial in folded(events).trials:
+        failing = problem.failing_step(trial.config)
+        if failing is None:
+            assert trial.state != "failed", f"bad readings: trial {trial.index} failed without a bad reading"
+        else:
+            assert not [step for step in trial.losses if step >= failing], "bad readings: a failure has a loss"
+            assert trial.state != "finished", "bad readings: a trial that must fail is said to have finished"
 
 
 def check_reasons(events: Sequence[Event]) -> None:
-    assert all(event.reason for event in events if isinstance(event, Granted)), "a decision has no reason"
+    assert all(event.reason for event in events if isinstance(event, Granted)), "reasons: a decision has no reason"
 
 
 def check_survives_json(events: Sequence[Event]) -> None:
     """What is written is what is read."""
     for seq, event in enumerate(events):
-        again = from_json(event.kind, event.at, to_json(event), seq)
+        try:
+            again = from_json(event.kind, event.at, to_json(event), seq)
+        except (TypeError, ValueError) as error:
+            raise AssertionError(f"stable JSON: event {seq} cannot be written: {error}: {event!r}") from error
         assert again == event, f"stable JSON: event {seq} changed when written and read: {again!r}"
+
+
+class WatchedMethod:
+    """A method whose every decision is checked."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    def decide(self, history: History, rng: np.random.Generator) -> Decision:
+        with pure(history):
+            decision = self.method.decide(history, rng)
+        check_decision(decision, history)
+        return decision
+
+
+@contextmanager
+def pure(history: History) -> Iterator[None]:
+    """In here the history must stay as it is, global randomness unused, and the clock is years ahead."""
+    before, generators = _contents(history), _global_generators()
+    with _another_time():
+        yield
+    assert _contents(history) == before, "pure decisions: the history was changed"
+    assert _global_generators() == generators, "pure decisions: a global random generator was used; use the one given"
+
+
+def check_decision(decision: Decision, history: History) -> None:
+    """A decision is one of the five kinds, has a reason, and can be carried out as it stands."""
+    assert isinstance(decision, (Start, Continue, Replicate, Wait, Done)), f"possible decisions: {decision!r} is none"
+    assert decision.reason.strip(), f"reasons: {decision!r} has no reason"
+    if isinstance(decision, Wait):
+        assert history.running, f"possible decisions: {decision!r}, although nothing is running"
+    if isinstance(decision, (Wait, Done)):
+        return
+    _check_plain(decision)
+    start = 0
+    if isinstance(decision, Continue):
+        trial = history.trials[decision.trial]
+        assert trial.state == "paused", f"possible decisions: {decision!r}, but that trial is {trial.state}"
+        start = trial.step
+    last = history.max_resource or decision.until
+    assert start < decision.until <= last, f"possible decisions: {decision!r} is not between steps {start + 1} and {last}"
+
+
+def _check_plain(decision: Start | Continue | Replicate) -> None:
+    """What a decision writes into the log is made of plain values."""
+    for what in (decision.explanation, written_state(decision.state)):
+        try:
+            json.dumps(what, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise AssertionError(f"stable JSON: {what!r} of {decision!r} cannot be written: {error}") from error
+
+
+def _contents(history: History) -> bytes:
+    """All that a history holds, but for its caches."""
+    return pickle.dumps(
+        (
+            history.position, history.now, history.opened, history.ledger, history.arms, history.trials,
+            history.readings, history.closings, history.running, history.grants,
+        )
+    )  # fmt: skip
+
+
+def _global_generators() -> tuple[Any, ...]:
+    name, keys, *rest = np.random.get_state()
+    return random.getstate(), name, tuple(keys), rest  # type: ignore[arg-type]
+
+
+@contextmanager
+def _another_time() -> Iterator[None]:
+    clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
+    ahead = {name: (lambda clock=clock: clock() + 1e8) for name, clock in clocks.items()}
+    with patch.multiple(time, **ahead):
+        yield

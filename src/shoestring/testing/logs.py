@@ -1,41 +1,175 @@
-"""What every log must hold to."""
+"""The contract of a log: what it appends is what it reads, at the position that was expected, or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import threading
+from collections.abc import Callable, Sequence
 
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Budgeted, Opened, Reported
+from shoestring.core.events import Adopted, Budgeted, Closed, Event, Granted, Opened, Reported, to_json
 from shoestring.errors import Conflict
+
+OPENED = Opened(0.0, {"hyperparameters": []}, {"class": "x"}, {"steps": 3}, "min", None, 0)
+REPORTED = Reported(1.5, 0, 1, 0.25, cost=2.0, metrics={"accuracy": 0.5})
+BUDGETED = Budgeted(1700000002.0, {"steps": 5, "cost": 0.3})
+
+# One event of each kind, with values that are easily lost on the way to a file and back.
+EVERY_KIND: tuple[Event, ...] = (
+    Granted(
+        1700000000.123456, 0, 0, 0, 2**31 - 1, 0, 9, 'a reason with "quotes", \n and ε', "host/1/2/3",
+        config={"lr": 0.1 + 0.2, "tiny": 5e-324, "act": "tanh", "on": True, "layers": [8, 8], "none": None},
+        goal=27, explanation={"why": "read me"}, state={"kind": "State", "rung": 3},
+        sampler_state={"kind": "Other", "mean": [0.5, 1e300]}, reserved=0.1,
+    ),
+    Reported(1700000000.25, 0, 1, -0.0, -1.5, 1e-300, 2.0, {"up": math.inf, "down": -math.inf, "none": math.nan}),
+    Adopted(1700000001.0, 0, "host/4/5/6", 1, 0.75),
+    Closed(1700000001.5, 0, "failed", "ValueError: 'ü'\n", 1, 0.5),
+    BUDGETED,
+)  # fmt: skip
 
 
 def check_log(open_again: Callable[[], EventLog]) -> None:
-    """``open_again`` opens the same, at first empty, storage each time it is called."""
+    """``open_again`` opens the same storage, empty at first, each time it is called; also from other threads."""
+    check_studies(open_again)
+    check_append(open_again)
+    check_every_kind(open_again)
+    check_all_or_none(open_again)
+    check_ownership(open_again)
+    check_two_handles(open_again)
+    check_race(open_again)
+
+
+def check_studies(open_again: Callable[[], EventLog]) -> None:
+    """Studies are listed oldest first, found by name, and created once, whoever looks."""
     log = open_again()
-    opened = Opened(0.0, {"hyperparameters": []}, {"class": "x"}, {"steps": 3}, "min", None, 0)
-    assert log.studies() == []
-    assert log.find("a") is None
-    a, b = log.create("a", opened), log.create("b", opened)
-    assert log.studies() == ["a", "b"]
-    assert (log.find("a"), log.find("b")) == (a, b)
-    _refused(lambda: log.create("a", opened), "a second study of the same name")
-
-    reported = Reported(1.5, 0, 1, 0.25, cost=2.0, metrics={"accuracy": 0.5, "loss": float("inf")})
-    log.append(a, [reported], 1)
-    _refused(lambda: log.append(a, [reported], 1), "a position that is taken")
-    _refused(lambda: log.append(a, [Budgeted(3.0, {"steps": 9}), reported], 1), "several events at a taken position")
-    log.append(a, [Budgeted(2.0, {"steps": 5}), reported], 2)
-    expected = [opened, reported, Budgeted(2.0, {"steps": 5}), reported]
-    for reader in (log, open_again()):
-        assert reader.read(a, 0) == expected, "what was read is not what was appended"
-        assert reader.read(a, 3) == expected[3:]
-        assert reader.read(a, 4) == []
-        assert reader.read(b, 0) == [opened], "studies leak into each other"
+    assert log.studies() == [], "the storage is not empty at first"
+    assert log.find("b") is None, "a study was found that was never created"
+    numbers = {name: log.create(name, OPENED) for name in ("b", "a")}
+    assert numbers["a"] != numbers["b"], "two studies have the same number"
+    for handle in (log, open_again()):
+        assert handle.studies() == ["b", "a"], "the studies are not listed oldest first"
+        assert {name: handle.find(name) for name in numbers} == numbers, "a study is not found by its name"
+        assert handle.find("A") is None, "a study was found by another name"
+        _refused("a second study of the same name", handle.create, "a", OPENED)
+    assert log.studies() == ["b", "a"], "a study that was refused is listed"
+    assert log.directory() == open_again().directory(), "the files of trials have no fixed place"
 
 
-def _refused(action: Callable[[], object], what: str) -> None:
+def check_append(open_again: Callable[[], EventLog]) -> None:
+    """What is read is what was appended, in order, from any position, for this study alone."""
+    log = open_again()
+    study, other = log.create("append", OPENED), log.create("another", OPENED)
+    log.append(study, [REPORTED], 1)
+    _refused("a position that is taken", log.append, study, [REPORTED], 1)
+    _refused("a second first event", log.append, study, [OPENED], 0)
+    log.append(study, [Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})], 2)
+    expected = [OPENED, REPORTED, Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})]
+    for handle in (log, open_again()):
+        for start in range(len(expected) + 2):
+            _same(handle.read(study, start), expected[start:], f"what was read from position {start}")
+        _same(handle.read(other, 0), [OPENED], "studies leak into each other: what was read from another study")
+
+
+def check_every_kind(open_again: Callable[[], EventLog]) -> None:
+    """No kind of event, and no value, is changed or lost."""
+    log = open_again()
+    study = log.create("every kind", OPENED)
+    for position, event in enumerate(EVERY_KIND, 1):
+        log.append(study, [event], position)
+    for handle in (log, open_again()):
+        _same(handle.read(study, 0), [OPENED, *EVERY_KIND], "what was read")
+
+
+def check_all_or_none(open_again: Callable[[], EventLog]) -> None:
+    """Several events are appended together or not at all."""
+    log = open_again()
+    study = log.create("all or none", OPENED)
+    log.append(study, [REPORTED], 1)
+    _refused("several events at a taken position", log.append, study, [BUDGETED, REPORTED], 1)
+    _same(open_again().read(study, 0), [OPENED, REPORTED], "a refused append left something behind: what was read")
+    unwritable = Reported(2.0, 0, 2, 0.5, metrics={"model": object()})  # type: ignore[dict-item]
     try:
-        action()
+        log.append(study, [REPORTED, unwritable], 2)
+    except Exception:  # whatever the log says of a value that it cannot write
+        _same(open_again().read(study, 0), [OPENED, REPORTED], "half of an append was kept: what was read")
+
+
+def check_ownership(open_again: Callable[[], EventLog]) -> None:
+    """A list that was appended or read belongs to the caller, who may change it."""
+    log, batch = open_again(), [REPORTED, BUDGETED]
+    study = log.create("ownership", OPENED)
+    log.append(study, batch, 1)
+    expected = [OPENED, *batch]
+    batch.clear()
+    _same(log.read(study, 0), expected, "the caller's list was kept: what was read")
+    log.read(study, 0).clear()
+    _same(log.read(study, 0), expected, "the log's own list was handed out: what was read")
+
+
+def check_two_handles(open_again: Callable[[], EventLog]) -> None:
+    """Two users of one storage see each other's events, and only one of them gets a position."""
+    one, two = open_again(), open_again()
+    study = one.create("two handles", OPENED)
+    assert two.find("two handles") == study, "a study created by one user is not seen by another"
+    for position in range(1, 9, 2):
+        _same(two.read(study, position), [], "what was read beyond the end")
+        one.append(study, [REPORTED], position)
+        _refused("a position that another user has taken", two.append, study, [REPORTED], position)
+        _same(two.read(study, position), [REPORTED], "one user's event, read by another,")
+        two.append(study, [BUDGETED], position + 1)
+        _same(one.read(study, position + 1), [BUDGETED], "one user's event, read by another,")
+
+
+def check_race(open_again: Callable[[], EventLog], users: int = 4, rounds: int = 10) -> None:
+    """Of several users who append at the same position at the same moment, exactly one succeeds."""
+    study = open_again().create("race", OPENED)
+    barrier, errors = threading.Barrier(users), list[BaseException]()
+    won: list[list[int]] = [[] for _ in range(users)]
+
+    def run(user: int) -> None:
+        try:
+            log = open_again()
+            for position in range(1, rounds + 1):
+                barrier.wait(60)
+                try:
+                    log.append(study, [Budgeted(0.0, {"steps": 1 + user})], position)
+                except Conflict:
+                    continue
+                won[user].append(position)
+        except BaseException as error:
+            errors.append(error)
+            barrier.abort()
+
+    threads = [threading.Thread(target=run, args=(user,)) for user in range(users)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    winners = sorted((position, user) for user in range(users) for position in won[user])
+    assert [position for position, _ in winners] == list(range(1, rounds + 1)), (
+        "a race: a position was given to several users, or to none"
+    )
+    expected = [Budgeted(0.0, {"steps": 1 + user}) for _, user in winners]
+    _same(open_again().read(study, 1), expected, "a race: what was read is not what the winners appended; it")
+
+
+def _same(found: Sequence[Event], expected: Sequence[Event], what: str) -> None:
+    """Compares all that is written, NaN included, which differs from itself."""
+    shown = [_as_text(event) for event in found]
+    assert shown == [_as_text(event) for event in expected], f"{what} is not what was appended: {shown}"
+
+
+def _as_text(event: Event) -> str:
+    return f"{event.kind} {event.at!r} {json.dumps(json.loads(to_json(event)), sort_keys=True)}"
+
+
+def _refused(what: str, action: Callable[..., object], *arguments: object) -> None:
+    try:
+        action(*arguments)
     except Conflict:
         return
     raise AssertionError(f"the log accepted {what}")

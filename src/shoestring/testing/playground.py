@@ -1,9 +1,9 @@
-"""A small problem with everything that makes life hard, and a study played on it."""
+"""A small problem that has everything that makes tuning difficult, and ways to play a study on it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.events import Event
+from shoestring.core.grants import Grant
 from shoestring.core.readings import Reading
 from shoestring.executors import Simulated, Trial
 from shoestring.logs.memory import MemoryLog
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Playground:
-    """Curves over a mixed, conditional space; steps of different lengths; some trials fail.
+    """Learning curves over a mixed, conditional space; steps of different lengths; some trials fail.
 
     ``scale`` and ``shift`` change the readings and nothing else, ``failing`` is the share of
     configurations that raise or give NaN.
@@ -46,15 +47,20 @@ class Playground:
         for step in count(trial.start + 1):
             yield self.reading(trial.config, step, trial.seed)
 
-    def reading(self, config: dict[str, Any], step: int, seed: int) -> Reading:
+    def failing_step(self, config: dict[str, Any]) -> int | None:
+        """The step at which a trial of this configuration fails: 1 gives NaN, 2 raises; None if it does not fail."""
         fate = _fraction(config["rate"] * 7919)
-        if fate < self.failing / 2 and step >= 2:
+        return 2 if fate < self.failing / 2 else 1 if fate < self.failing else None
+
+    def reading(self, config: dict[str, Any], step: int, seed: int) -> Reading:
+        failing = self.failing_step(config)
+        if failing == 2 and step >= 2:
             raise RuntimeError("this configuration always breaks at its second step")
-        if fate < self.failing:
+        if failing == 1:
             return Reading(math.nan, cost=0.5)
         depth = {"flat": 0.3, "steep": 0.1}.get(config["kind"], 0.5 * config.get("bend", 0.0))
         floor = depth + abs(math.log10(config["rate"]) + 2) / 4 + abs(math.log2(config["width"]) - 3) / 12
-        return Reading(self.scale * (floor + 1 / (step + 1)) + self.shift, cost=1 + fate)
+        return Reading(self.scale * (floor + 1 / (step + 1)) + self.shift, cost=1 + _fraction(config["rate"] * 7919))
 
     def seconds(self, config: dict[str, Any], step: int, seed: int) -> float:
         return 1 + _fraction(config["rate"] * 104729)
@@ -84,3 +90,30 @@ def played(
     study = Study(problem.space, budget=limits, method=method, max_resource=max_resource, storage=log, seed=seed)
     study.run(problem, executor=Simulated(workers))
     return study, log.read(0, 0)
+
+
+def asked(
+    method: Method,
+    space: Any,
+    answer: Callable[[Grant], float | None],
+    *,
+    budget: str,
+    max_resource: int | None = None,
+    held: int = 3,
+) -> Study:
+    """Ask and tell until the study ends, with up to ``held`` grants open; an answer of None is a failure."""
+    study = Study(space, budget=budget, method=method, max_resource=max_resource)
+    grants: list[Grant] = []
+    while True:
+        grant = study.ask() if len(grants) < held else None
+        if grant is not None:
+            grants.append(grant)
+            continue
+        if not grants:
+            return study
+        grant = grants.pop(0)
+        value = answer(grant)
+        if value is None:
+            study.fail(grant, "on purpose")
+        else:
+            study.tell(grant, [value] * (grant.until - grant.start))

@@ -8,7 +8,9 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.decisions import Continue, Replicate, Start
+from shoestring.core.events import Closed
 from shoestring.core.observations import Observations, observed
+from shoestring.logs.memory import MemoryLog
 
 SPACE = {"x": (0.0, 1.0), "n": (1, 4), "act": ["relu", "tanh", "gelu"]}
 
@@ -29,10 +31,18 @@ class Scripted:
 
 
 def scripted_study(max_resource=9):
-    return ss.Study(SPACE, budget=ss.Budget(steps=10_000), method=Scripted(), max_resource=max_resource)
+    """A study and its log."""
+    log = MemoryLog()
+    budget = ss.Budget(steps=10_000)
+    return ss.Study(SPACE, budget=budget, method=Scripted(), max_resource=max_resource, storage=log), log
 
 
-def events_of(study, rng, rounds):
+def finish_early(study, log, trial):
+    """What an executor says of an objective that has no more to give."""
+    log.append(0, [Closed(study.history.now, trial, "finished")], study.history.position)
+
+
+def events_of(study, log, rng, rounds):
     """Play a study with failures, early ends and up to four running trials; yield after each report."""
     open_grants = []
     for _ in range(rounds):
@@ -44,7 +54,7 @@ def events_of(study, rng, rounds):
                 study.fail(grant, "broken")
             elif what == 1 and grant.until > grant.start + 1:
                 study.tell(grant, {grant.start + 1: float(rng.integers(5))})
-                study._journal.close(grant.trial, "finished")
+                finish_early(study, log, grant.trial)
             elif what < 5:
                 study.tell(grant, float(rng.integers(5)))
             else:
@@ -68,8 +78,8 @@ def assert_right(seen, history):
 
 
 def test_arrays_after_every_report():
-    study, rng = scripted_study(), np.random.default_rng(1)
-    for count, _ in enumerate(events_of(study, rng, 150)):
+    (study, log), rng = scripted_study(), np.random.default_rng(1)
+    for count, _ in enumerate(events_of(study, log, rng, 150)):
         seen = observed(study.history)
         if count % 3 == 0:  # so that some updates take in several events
             assert_right(seen, study.history)
@@ -79,8 +89,8 @@ def test_arrays_after_every_report():
 
 
 def test_steps_beyond_those_kept():
-    study, rng = scripted_study(), np.random.default_rng(2)
-    for _ in events_of(study, rng, 60):
+    (study, log), rng = scripted_study(), np.random.default_rng(2)
+    for _ in events_of(study, log, rng, 60):
         seen = observed(study.history)
         for step in range(1, 10):
             np.testing.assert_array_equal(
@@ -89,8 +99,8 @@ def test_steps_beyond_those_kept():
 
 
 def test_furthest_step_is_the_last_with_enough_losses():
-    study, rng = scripted_study(), np.random.default_rng(3)
-    for _ in events_of(study, rng, 80):
+    (study, log), rng = scripted_study(), np.random.default_rng(3)
+    for _ in events_of(study, log, rng, 80):
         seen = observed(study.history)
         for enough in (1, 3, 10):
             counts = {s: sum(not math.isnan(expected_loss(arm, s)) for arm in study.history.arms) for s in range(1, 10)}
@@ -99,11 +109,12 @@ def test_furthest_step_is_the_last_with_enough_losses():
 
 
 def test_finished_early_keeps_its_last_loss():
-    study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random", max_resource=9)
+    log = MemoryLog()
+    study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", max_resource=9, storage=log)
     grant = study.ask()
     study.tell(grant, {1: 4.0, 2: 3.0})
     assert np.isnan(observed(study.history).losses(9)).all()
-    study._journal.close(grant.trial, "finished")
+    finish_early(study, log, grant.trial)
     seen = observed(study.history)
     assert seen.losses(9).tolist() == [3.0]
     assert seen.losses(1).tolist() == [4.0]

@@ -30,7 +30,7 @@ from shoestring.schedulers.rungs import ladder, waits_at
 from shoestring.schedulers.sub_sampling import with_potential
 from shoestring.testing import Playground, played
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 bandits = importlib.import_module("sub_sampling_parts.bandit")
 Bandit, BanditProblem, play_rounds = bandits.Bandit, bandits.BanditProblem, bandits.play_rounds
 

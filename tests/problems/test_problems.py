@@ -20,7 +20,7 @@ from shoestring.problems import CurveTable, GridTable, Synthetic, WithCurves
 from shoestring.spaces.codec import Codec
 from shoestring.testing import played
 
-DATA = Path(__file__).parents[1] / os.environ.get("SHOESTRING_DATA", "../shared/data")
+DATA = Path(__file__).parents[2] / os.environ.get("SHOESTRING_DATA", "../shared/data")
 
 # Value and place of a minimum, as published by Surjanovic and Bingham; ours for the last two.
 OPTIMA = {
@@ -392,7 +392,7 @@ def test_grids_are_loaded_from_files(tmp_path):
 
 
 def test_the_snippets_of_the_guide_run():
-    page = (Path(__file__).parents[1] / "docs" / "problems.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "problems.md").read_text()
     snippets = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(snippets) == 5
     for snippet in snippets:

@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 import shoestring as ss
+from shoestring.core.journal import Journal
+from shoestring.logs.memory import MemoryLog
 from shoestring.ui import display as display_module
 from shoestring.ui.display import Display, Screen
 from shoestring.ui.progress import watch
@@ -25,9 +27,17 @@ def told_study(steps: int = 6) -> ss.Study:
     return study
 
 
+def journal_of(study: ss.Study) -> Journal:
+    """A journal on a copy of the study's log."""
+    log, (opened, *events) = MemoryLog(), study.events()
+    log.create(study.name, opened)
+    log.append(0, events, 1)
+    return Journal(log, 0, study.name, None)
+
+
 def drawn(study: ss.Study, width: int = 100) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(Screen(study._journal))
+    console.print(Screen(journal_of(study)))
     return console.file.getvalue()
 
 
@@ -67,7 +77,7 @@ def test_many_running_trials_do_not_fill_the_screen():
 
 def test_the_time_left_follows_from_the_rate_of_spending():
     study = told_study(30)
-    screen = Screen(study._journal)
+    screen = Screen(journal_of(study))
     study.tell(study.ask(), [0.4, 0.3])
     spent = study.spent["steps"] - screen._spent["steps"]
     expected = 10 * study.remaining["steps"] / spent
@@ -77,7 +87,7 @@ def test_the_time_left_follows_from_the_rate_of_spending():
 
 def test_a_costly_frame_is_drawn_less_often(monkeypatch):
     study, frames = told_study(), []
-    screen = Screen(study._journal)
+    screen = Screen(journal_of(study))
     monkeypatch.setattr(Screen, "_draw", lambda self, history: frames.append(1) or "frame")
     for _ in range(50):
         screen.__rich__()
@@ -105,7 +115,7 @@ def test_without_a_terminal_a_forced_display_leaves_one_frame(capsys):
 
 def test_the_cursor_comes_back_after_an_interruption():
     console = terminal()
-    display = Display(told_study()._journal, "a note", console)
+    display = Display(journal_of(told_study()), "a note", console)
 
     def interrupted() -> None:
         display.start()
@@ -137,13 +147,13 @@ def test_a_terminal_that_goes_away_does_not_end_the_study():
             raise OSError("the terminal is gone")
 
     console = Console(file=Gone(), force_terminal=True, width=100, _environ={"TERM": "xterm"})
-    display = Display(told_study()._journal, "", console)
+    display = Display(journal_of(told_study()), "", console)
     display.start()
     display.stop()
 
 
 def test_watch_shows_nothing_where_there_is_no_terminal(capsys):
-    journal = told_study()._journal
+    journal = journal_of(told_study())
     for progress in (None, False):
         with watch(journal, progress, "a note"):
             pass
