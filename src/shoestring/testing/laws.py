@@ -97,7 +97,11 @@ def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4)
 def check_another_process(*methods: Method) -> None:
     """Law 2: the same log in another process with another hash seed. The methods must be importable there."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path),
+    }
     done = subprocess.run(
         [sys.executable, "-c", "from shoestring.testing.laws import play_in_child; play_in_child()"],
         input=pickle.dumps(methods),
@@ -223,7 +227,9 @@ def check_decision(decision: Decision, history: History) -> None:
         assert trial.state == "paused", f"possible decisions: {decision!r}, but that trial is {trial.state}"
         start = trial.step
     last = history.max_resource or decision.until
-    assert start < decision.until <= last, f"possible decisions: {decision!r} is not between steps {start + 1} and {last}"
+    assert start < decision.until <= last, (
+        f"possible decisions: {decision!r} is not between steps {start + 1} and {last}"
+    )
 
 
 def _check_plain(decision: Start | Continue | Replicate) -> None:
