@@ -55,8 +55,8 @@ def split_place(place: str) -> tuple[Path, str]:
 
 def load_names(path: Path) -> dict[str, Any]:
     """What a user's file defines."""
-    from shoestring.executors.base import told
     from shoestring.executors.loading import load_file
+    from shoestring.executors.stepper import error_line
 
     try:
         # As a script: what its trials pickled into their checkpoints can then be read again.
@@ -64,7 +64,7 @@ def load_names(path: Path) -> dict[str, Any]:
     except (Exception, SystemExit) as error:
         if isinstance(error, ObjectiveError):
             raise
-        raise ObjectiveError(f"{path.name} cannot be loaded: {told(error)}") from error
+        raise ObjectiveError(f"{path.name} cannot be loaded: {error_line(error)}") from error
     return {name: value for name, value in vars(module).items() if not name.startswith("__")}
 
 
