@@ -82,14 +82,14 @@ def _remove(storage: str) -> None:
 
 def _report(study: Study, rival: Study, storage: str) -> None:
     ours, theirs = study.best, rival.best
-    _heading(f"The best network misreads {_percent(ours.value)} of the held-out digits")
+    _heading(f"The best network misreads {ours.value:.2%} of the held-out digits")
     for name, value in ours.config.items():
         click.echo(f"  {name:<12}{number(value)}")
     _heading(f"Where the {study.spent['steps']:g} epochs went")
     for line in _spending(study):
         click.echo(f"  {line}")
     same = "the same " if rival.spent["steps"] == study.spent["steps"] else ""
-    _heading(f"Random search with {same}{rival.spent['steps']:g} epochs: {_percent(theirs.value)}")
+    _heading(f"Random search with {same}{rival.spent['steps']:g} epochs: {theirs.value:.2%}")
     finished = count_states(rival.trials).get("finished", 0)
     click.echo(f"  It trained {finished} networks to the end. {_verdict(study, rival)}")
     _heading("Continue with")
@@ -124,7 +124,7 @@ def _spending(study: Study) -> list[str]:
 
 def _row(epochs: float, total: float, error: float) -> list[str]:
     share = epochs / total
-    return [f"{epochs:g}", _percent(error), f"{share:.0%}", "━" * round(_BAR * share)]
+    return [f"{epochs:g}", f"{error:.2%}", f"{share:.0%}", "━" * round(_BAR * share)]
 
 
 def _epochs(arm: Arm) -> int:
@@ -135,7 +135,3 @@ def _error(arm: Arm) -> float:
     """The last error of a configuration; 1 if it failed before its first reading."""
     trial = arm.trials[0]
     return trial.readings[trial.step].value if trial.step else 1.0
-
-
-def _percent(error: float) -> str:
-    return f"{error:.2%}"

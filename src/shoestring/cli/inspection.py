@@ -79,7 +79,8 @@ def trials(storage: str, name: str | None, state: str | None, last: int | None, 
 def export(storage: str, name: str | None, kind: str, output: Path | None) -> None:
     """Export all readings: as CSV with one row per reading, as JSON the study with its trials."""
     study = Study.load(storage, name)
-    text = _as_csv(study.rows()) if kind == "csv" else _as_json(study)
+    everything = {**summary(study), "trials": [trial_record(trial) for trial in study.trials]}
+    text = _as_csv(study.rows()) if kind == "csv" else _as_json(everything) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return
@@ -176,10 +177,10 @@ def _reading_record(step: int, reading: Reading) -> dict[str, Any]:
 
 
 def print_json(value: object) -> None:
-    click.echo(_json(value))
+    click.echo(_as_json(value))
 
 
-def _json(value: object) -> str:
+def _as_json(value: object) -> str:
     return json.dumps(_finite(value), indent=2, allow_nan=False)
 
 
@@ -213,7 +214,3 @@ def _as_csv(rows: list[dict[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _as_json(study: Study) -> str:
-    return _json({**summary(study), "trials": [trial_record(trial) for trial in study.trials]}) + "\n"

@@ -36,6 +36,7 @@ class Inline:
 class InlineSession:
     slots = 1
     resubmits_running = False
+    now = staticmethod(now)
 
     def __init__(self, objective: Any, directory: Path, alive: int) -> None:
         self._stateless = is_stateless(objective)
@@ -55,9 +56,6 @@ class InlineSession:
             raise KeyboardInterrupt
 
         return signal.signal(signal.SIGINT, note)
-
-    def now(self) -> float:
-        return now()
 
     def resume_from(self, trial: int, step: int) -> int:
         if self._stateless or self._held.holds(trial, step):

@@ -103,6 +103,7 @@ class _Worker:
 
 class ProcessesSession:
     resubmits_running = False
+    now = staticmethod(now)
 
     def __init__(self, options: Processes, setup: Setup, stateless: bool) -> None:
         self.slots = options.workers
@@ -114,9 +115,6 @@ class ProcessesSession:
         self._workers = [self._spawn() for _ in range(options.workers)]
         for worker in self._workers:
             self._wait_until_ready(worker)
-
-    def now(self) -> float:
-        return now()
 
     def resume_from(self, trial: int, step: int) -> int:
         # A trial that is held here may have been continued by another process since it was paused.

@@ -20,15 +20,7 @@ from numpy.typing import NDArray
 
 from shoestring.core.history import History
 from shoestring.errors import SpaceError
-from shoestring.problems.arrays import (
-    Array,
-    check_names,
-    checked_mode,
-    checked_seconds,
-    is_numeric,
-    plain,
-    read_arrays,
-)
+from shoestring.problems import arrays
 from shoestring.problems.base import checked_step, yield_readings
 from shoestring.spaces.definition import as_space
 
@@ -72,7 +64,7 @@ class CurveTable:
         mode: Mode = "min",
         seconds: Any = None,
     ) -> None:
-        self.mode = checked_mode(mode)
+        self.mode = arrays.checked_mode(mode)
         self._Y = _checked_curves(Y)
         columns = _columns(X, names or (None if space is None else list(space)), len(self._Y))
         if space is None:
@@ -85,7 +77,7 @@ class CurveTable:
         self.space.meta = {"rows": [list(row) for row in rows]}
         self._order = order
         self._index = {row: i for i, row in enumerate(rows)}
-        self._seconds = checked_seconds(seconds, self._Y.shape)
+        self._seconds = arrays.checked_seconds(seconds, self._Y.shape)
         self._best_of_rows = _best_of_rows(self._Y, self.mode)
 
     @classmethod
@@ -101,11 +93,11 @@ class CurveTable:
         (such a run did not end as planned).
         """
         path = Path(path)
-        held = read_arrays(path)
+        held = arrays.read_arrays(path)
         configs = path.with_name("_configs.npz")
         if "X" not in held and configs.exists():
-            held = {**read_arrays(configs), **held}
-        check_names(held, ("X", "Y"), path)
+            held = {**arrays.read_arrays(configs), **held}
+        arrays.check_names(held, ("X", "Y"), path)
         Y = _checked_curves(held["Y"])
         if not 0 <= skip < Y.shape[1]:
             raise SpaceError(f"skip is {skip}; {path} has {Y.shape[1]} columns, and at least one must be left")
@@ -116,7 +108,7 @@ class CurveTable:
             _hold_last_readings(Y, held)[:, skip:],
             names=held["hp_names"].tolist() if "hp_names" in held else None,
             log_scale=log_scale if log_scale is not None else held.get("log_scale"),  # type: ignore[arg-type]
-            mode=checked_mode(str(held.get("direction", "min"))),
+            mode=arrays.checked_mode(str(held.get("direction", "min"))),
             seconds=_durations(held.get("cost"), skip),
         )
 
@@ -173,7 +165,7 @@ class CurveTable:
         return gap / typical
 
 
-def _checked_curves(Y: Any) -> Array:
+def _checked_curves(Y: Any) -> arrays.Array:
     curves = np.asarray(Y, dtype=float)
     if curves.ndim != 2 or not curves.size:
         raise SpaceError(f"Y has the shape {curves.shape}; it needs one row per configuration and one column per step")
@@ -192,7 +184,7 @@ def _columns(X: Any, names: Sequence[str] | None, rows: int) -> dict[str, list[A
     names = [f"x{i}" for i in range(1, values.shape[1] + 1)] if names is None else [str(name) for name in names]
     if len(set(names)) != values.shape[1]:
         raise SpaceError(f"X has {values.shape[1]} columns and the names are {names}; give each column its own")
-    return {name: plain(column) for name, column in zip(names, values.T, strict=True)}
+    return {name: arrays.plain(column) for name, column in zip(names, values.T, strict=True)}
 
 
 def _log_names(log_scale: Sequence[bool] | Sequence[str] | None, names: list[str]) -> set[str]:
@@ -210,7 +202,7 @@ def _log_names(log_scale: Sequence[bool] | Sequence[str] | None, names: list[str
 def _space_of(columns: dict[str, list[Any]], logarithmic: set[str]) -> ConfigurationSpace:
     """Ranges from the data. Whole numbers in a column become integers, in place."""
     for name, values in columns.items():
-        if is_numeric(values):
+        if arrays.is_numeric(values):
             if not all(math.isfinite(v) for v in values):
                 raise SpaceError(f"column {name!r} of X holds a value that is not finite; leave such rows out")
             kind = int if all(v == int(v) for v in values) else float
@@ -224,7 +216,7 @@ def _parameter(name: str, values: list[Any], logarithmic: bool) -> Any:
     distinct = list(dict.fromkeys(values))
     if len(distinct) == 1:
         return Constant(name, distinct[0])
-    if not is_numeric(values):
+    if not arrays.is_numeric(values):
         return CategoricalHyperparameter(name, distinct)
     low, high = min(values), max(values)
     if logarithmic and low < _SMALLEST:
@@ -262,7 +254,7 @@ def _legal(parameter: Any, value: Any) -> Any:
     if isinstance(parameter, FloatHyperparameter):
         return float(value)
     choices = next(getattr(parameter, key) for key in ("choices", "sequence", "value") if hasattr(parameter, key))
-    return next(c for c in plain(choices if isinstance(choices, Sequence) else [choices]) if c == value)
+    return next(c for c in arrays.plain(choices if isinstance(choices, Sequence) else [choices]) if c == value)
 
 
 def _number_equal_rows(columns: dict[str, list[Any]], space: ConfigurationSpace) -> None:
@@ -280,7 +272,7 @@ def _number_equal_rows(columns: dict[str, list[Any]], space: ConfigurationSpace)
     space.add(Integer(_RECORDING, (0, max(numbers))))
 
 
-def _best_of_rows(Y: Array, mode: str) -> Array:
+def _best_of_rows(Y: arrays.Array, mode: str) -> arrays.Array:
     """Each row's best reading before its first non-finite one, which ends the trial; rows without any are left out."""
     reachable = np.logical_and.accumulate(np.isfinite(Y), axis=1)
     if not reachable.any():
@@ -289,7 +281,7 @@ def _best_of_rows(Y: Array, mode: str) -> Array:
     return np.asarray(sign * np.where(reachable, sign * Y, np.inf)[reachable[:, 0]].min(axis=1))
 
 
-def _hold_last_readings(Y: Array, held: dict[str, NDArray[Any]]) -> Array:
+def _hold_last_readings(Y: arrays.Array, held: dict[str, NDArray[Any]]) -> arrays.Array:
     if "length" not in held:
         return Y
     length = np.asarray(held["length"], dtype=int)
@@ -299,6 +291,6 @@ def _hold_last_readings(Y: Array, held: dict[str, NDArray[Any]]) -> Array:
     return np.where(over & planned[:, None], last[:, None], Y)
 
 
-def _durations(cost: NDArray[Any] | None, skip: int) -> Array | None:
+def _durations(cost: NDArray[Any] | None, skip: int) -> arrays.Array | None:
     """Seconds per step from seconds since the start."""
     return None if cost is None else np.diff(np.asarray(cost, dtype=float), axis=1, prepend=0.0)[:, skip:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -57,19 +57,11 @@ _HARTMANN_6 = (
 )
 
 
-def _hartmann(x: Point, scales: Sequence[Point], centres: Sequence[Point]) -> float:
+def hartmann(scales: Sequence[Point], centres: Sequence[Point], x: Point) -> float:
     total = 0.0
     for weight, scale, centre in zip(_HARTMANN_WEIGHTS, scales, centres, strict=True):
         total -= weight * math.exp(-sum(a * (v - p) ** 2 for a, v, p in zip(scale, x, centre, strict=True)))
     return total
-
-
-def hartmann3(x: Point) -> float:
-    return _hartmann(x, *_HARTMANN_3)
-
-
-def hartmann6(x: Point) -> float:
-    return _hartmann(x, *_HARTMANN_6)
 
 
 def ackley(x: Point) -> float:
@@ -103,9 +95,9 @@ def styblinski_tang(x: Point) -> float:
 
 SMOOTH = {
     "branin": Smooth(branin, ((-5.0, 10.0), (0.0, 15.0)), (math.pi, 2.275)),
-    "hartmann3": Smooth(hartmann3, ((0.0, 1.0),) * 3, (0.1145888706, 0.5556488937, 0.8525469854)),
+    "hartmann3": Smooth(partial(hartmann, *_HARTMANN_3), ((0.0, 1.0),) * 3, (0.1145888706, 0.5556488937, 0.8525469854)),
     "hartmann6": Smooth(
-        hartmann6,
+        partial(hartmann, *_HARTMANN_6),
         ((0.0, 1.0),) * 6,
         (0.2016895081, 0.1500106888, 0.4768739716, 0.2753324299, 0.3116516190, 0.6573005327),
     ),

@@ -12,15 +12,7 @@ from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Constant,
 
 from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
-from shoestring.problems.arrays import (
-    Array,
-    check_names,
-    checked_mode,
-    checked_seconds,
-    is_numeric,
-    plain,
-    read_arrays,
-)
+from shoestring.problems import arrays
 from shoestring.problems.base import checked_step, return_reading
 
 if TYPE_CHECKING:
@@ -56,10 +48,10 @@ class GridTable:
         seconds: Any = None,
         continuous: bool = False,
     ) -> None:
-        self.mode = checked_mode(mode)
+        self.mode = arrays.checked_mode(mode)
         self.axes = {name: _values(axis) for name, axis in axes.items()}
         self._values = _with_repeats(values, self.axes)
-        self._seconds = checked_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
+        self._seconds = arrays.checked_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
         self._continuous = continuous
         self.space = ConfigurationSpace()
         self.space.add([_parameter(name, axis, continuous) for name, axis in self.axes.items()])
@@ -74,11 +66,11 @@ class GridTable:
         ``train_time``, and next to it ``space.json`` with the ``order`` of the axes and their ``choices``.
         """
         path = Path(path)
-        held = read_arrays(path)
+        held = arrays.read_arrays(path)
         if "reward" in held:
             dims = [str(name) for name in held["dims"]] if "dims" in held else []
             coordinates = [f"coords_{i}" for i in range(len(dims))]
-            check_names(held, ["reward", "dims", *coordinates], path)
+            arrays.check_names(held, ["reward", "dims", *coordinates], path)
             axes = dict(zip(dims, (held[c].tolist() for c in coordinates), strict=True))
             return cls(held["reward"], axes, mode="max", continuous=True)
         metric = next((name for name in _METRICS if name in held), None)
@@ -134,8 +126,10 @@ class GridTable:
 
 def _values(axis: Sequence[Any]) -> list[Any]:
     """The values along an axis; whole numbers among floats become floats."""
-    values = plain(axis)
-    return [float(v) for v in values] if any(isinstance(v, float) for v in values) and is_numeric(values) else values
+    values = arrays.plain(axis)
+    if arrays.is_numeric(values) and any(isinstance(v, float) for v in values):
+        return [float(v) for v in values]
+    return values
 
 
 def _as_repeats(values: Any, axes: int) -> Any:
@@ -143,9 +137,9 @@ def _as_repeats(values: Any, axes: int) -> Any:
     return array[..., None] if array is not None and array.ndim == axes else array
 
 
-def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> Array:
+def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> arrays.Array:
     """The array with an axis for repeated runs, of length 1 if there were none."""
-    array: Array = _as_repeats(values, len(axes))
+    array: arrays.Array = _as_repeats(values, len(axes))
     lengths = tuple(len(axis) for axis in axes.values())
     if array.shape[:-1] != lengths or not array.size:
         raise SpaceError(
@@ -161,13 +155,15 @@ def _parameter(name: str, axis: list[Any], continuous: bool) -> Any:
     if len(axis) == 1:
         return Constant(name, axis[0])
     if continuous:
-        if not is_numeric(axis):
+        if not arrays.is_numeric(axis):
             raise SpaceError(f"the axis {name!r} is {axis}; a continuous table needs numbers")
         return Float(name, (float(min(axis)), float(max(axis))))
-    return OrdinalHyperparameter(name, sorted(axis)) if is_numeric(axis) else CategoricalHyperparameter(name, axis)
+    if arrays.is_numeric(axis):
+        return OrdinalHyperparameter(name, sorted(axis))
+    return CategoricalHyperparameter(name, axis)
 
 
-def _means(values: Array) -> Array:
+def _means(values: arrays.Array) -> arrays.Array:
     """Means over the recorded runs, NaN where there is none."""
     recorded = np.isfinite(values)
     counts = recorded.sum(axis=-1)
@@ -175,7 +171,7 @@ def _means(values: Array) -> Array:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _where_best(means: Array, mode: str) -> tuple[int, ...]:
+def _where_best(means: arrays.Array, mode: str) -> tuple[int, ...]:
     if not np.isfinite(means).any():
         raise SpaceError("the array holds no finite value: every trial would fail")
     place = np.nanargmin(means) if mode == "min" else np.nanargmax(means)
