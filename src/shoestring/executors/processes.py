@@ -77,19 +77,18 @@ class _Worker:
     job: Job | None = None
     deadline: float | None = None  # for the job
     ready: bool = False
-    reported: bool = False  # and waits for an order
+    idle: bool = False  # it waits for the order to run the next step of its job
     queue: deque[Job] = field(default_factory=deque)  # jobs that only this worker can run
     held: dict[int, int] = field(default_factory=dict)  # the trials in its memory, and the step that each has reached
 
-    def send(self, order: str, argument: object = None) -> None:
+    def send(self, order: Literal["setup", "step", "drop"], argument: object) -> None:
         with suppress(OSError):  # a worker that is gone is noticed when its pipe is read
             self.pipe.send((order, argument))
 
-    def release(self, order: Literal["go", "halt"] = "go") -> None:
-        """Let the worker continue after a report that is in the log by now, or end that trial."""
-        if self.reported:
-            self.reported = False
-            self.send(order)
+    def step(self, job: Job) -> None:
+        """Order the next step of a job, whose last reading is in the log."""
+        self.job, self.idle = job, False
+        self.send("step", job)
 
     def drop(self, trial: int) -> None:
         del self.held[trial]
@@ -156,24 +155,23 @@ class ProcessesSession:
     def _wait_until_ready(self, worker: _Worker) -> None:
         """Wait until a worker has loaded the objective, or raise why it could not."""
         try:
-            state, problem = worker.pipe.recv()
+            problem = worker.pipe.recv()
         except (EOFError, OSError):
-            state, problem = "broken", f"it ended with code {worker.process.wait()}"
-        if state == "broken":
+            problem = f"it ended with code {worker.process.wait()}"
+        if problem:
             self.close()
             raise ObjectiveError(f"a worker process could not load the objective: {problem}")
         worker.ready = True
 
     def _start(self, worker: _Worker, job: Job) -> None:
-        worker.release()
-        worker.job, worker.deadline = job, self._job_deadline() if worker.ready else None
+        worker.deadline = self._job_deadline() if worker.ready else None
         worker.held.pop(job.trial, None)
         worker.held[job.trial] = job.start  # the last one: the most recently used
         needed = {job.trial, *(queued.trial for queued in worker.queue)}
         spare = [trial for trial in worker.held if trial not in needed]
         for trial in spare[: max(0, len(worker.held) - self._options.alive)]:
             worker.drop(trial)
-        worker.send("run", job)
+        worker.step(job)
 
     def _job_deadline(self) -> float | None:
         limit = self._options.trial_seconds
@@ -181,8 +179,9 @@ class ProcessesSession:
 
     def collect(self, until: float | None) -> list[Report]:
         for worker in list(self._workers):
-            worker.release()
-            if worker.job is None and worker.queue:
+            if worker.job is not None and worker.idle:
+                worker.step(worker.job)
+            elif worker.job is None and worker.queue:
                 self._start(worker, worker.queue.popleft())
         if self._pending:
             reports, self._pending = self._pending, []
@@ -205,17 +204,17 @@ class ProcessesSession:
             worker.deadline = self._job_deadline()  # the time of loading is not the trial's
             return []
         try:
-            _, received = worker.pipe.recv()
+            report: Report = worker.pipe.recv()
         except (EOFError, OSError):
             return self._end_worker(worker, "lost", f"its process ended with code {worker.process.wait()}")
         assert worker.job is not None
-        report: Report = received
-        worker.reported = True
+        worker.idle = True
         if report.how == "reading":
             worker.held[report.trial] = report.step
         else:
             del worker.held[report.trial]
-        worker.job = None if report.completes(worker.job) else worker.job._replace(known=report.step)
+        done = report.completes(worker.job)
+        worker.job = None if done else worker.job._replace(start=report.step, known=report.step)
         return [report]
 
     def _end_worker(self, worker: _Worker, how: Literal["failed", "lost"], message: str) -> list[Report]:
@@ -237,14 +236,11 @@ class ProcessesSession:
         for worker in list(self._workers):
             worker.queue = deque(job for job in worker.queue if job.trial != trial)
             if worker.job is not None and worker.job.trial == trial:
-                if worker.reported:
-                    worker.release("halt")
-                    worker.job = None
-                    del worker.held[trial]
-                else:
+                if not worker.idle:
                     self._pending += [r for r in self._end_worker(worker, "lost", "ended") if r.trial != trial]
-            elif trial in worker.held:
-                worker.release()
+                    continue
+                worker.job = None
+            if trial in worker.held:
                 worker.drop(trial)
         files_of(self._setup.directory, trial).drop_snapshots()
 

@@ -1,7 +1,7 @@
-"""The program of a worker process: it takes jobs from its parent, advances trials and reports each step.
+"""The program of a worker process: it advances trials step by step, as its parent orders.
 
-After every report it waits until the parent lets it continue, so that no step starts before the previous reading is
-in the log. If the parent dies, a second thread notices it and ends the process at once.
+The parent orders a step when the previous reading is in the log. If the parent dies, a second thread notices it and
+ends the process at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from shoestring.core.readings import checked_reading
 from shoestring.errors import ObjectiveError, ReadingError
-from shoestring.executors.base import Job, Report
+from shoestring.executors.base import Report
 from shoestring.executors.loading import load_file
 from shoestring.executors.stepper import HeldTrials, error_line
 
@@ -43,11 +43,18 @@ def main() -> None:
     try:
         held = HeldTrials(_objective(setup), setup.directory)
     except BaseException as error:
-        parent.send(("broken", error_line(error)))
+        parent.send(error_line(error))
         return
-    parent.send(("ready", os.getpid()))
+    parent.send("")  # ready
     while True:
-        _run(_next_order(inbox, held)[1], parent, inbox, held)
+        order, argument = inbox.get()
+        if order == "drop":
+            held.drop(argument)
+        else:
+            report = _checked(held.stepper(argument).advance())
+            if report.how != "reading":
+                held.drop(report.trial)
+            parent.send(report)
 
 
 def _listen(parent: Connection, inbox: queue.Queue[Any]) -> None:
@@ -69,27 +76,6 @@ def _objective(setup: Setup) -> Any:
             f"{error}; a worker loads the file up to its first call of tune, so define the objective before that, "
             'or put the calls of tune under `if __name__ == "__main__":`'
         ) from None
-
-
-def _next_order(inbox: queue.Queue[Any], held: HeldTrials) -> tuple[str, Any]:
-    """The parent's next order, "run", "go" or "halt"; an order to drop a trial is obeyed here."""
-    while True:
-        order, argument = inbox.get()
-        if order != "drop":
-            return order, argument
-        held.drop(argument)
-
-
-def _run(job: Job, parent: Connection, inbox: queue.Queue[Any], held: HeldTrials) -> None:
-    stepper = held.stepper(job)
-    while True:
-        report = _checked(stepper.advance())
-        parent.send(("report", report))
-        halted = _next_order(inbox, held)[0] == "halt" or report.how != "reading"
-        if halted:
-            held.drop(job.trial)
-        if halted or report.completes(job):
-            return
 
 
 def _checked(report: Report) -> Report:
