@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+from functools import cached_property
 from os.path import isdir
 from pathlib import Path
 
@@ -21,20 +22,24 @@ class TrialFiles:
     """The folder of one trial. Most trials write no files, so checking for them must cost next to nothing."""
 
     def __init__(self, root: str) -> None:
-        self._root = Path(root)
-        self._used = False  # as far as is known here; another process may have written files
+        self._place = root
+        self.used = False  # as far as is known here; another process may have written files
         self._fingerprint: object = None
         self._kept: int | None = None
+
+    @cached_property
+    def _root(self) -> Path:
+        return Path(self._place)
 
     def work(self) -> Path:
         path = self._root / "work"
         path.mkdir(parents=True, exist_ok=True)
-        self._used = True
+        self.used = True
         return path
 
     def snapshot(self, step: int) -> None:
         """Copy the files, if they changed, as the state after this step. The reading before it is in the log by now."""
-        if not self._used:
+        if not self.used:
             return
         fingerprint = _fingerprint(self._root / "work")
         if fingerprint == self._fingerprint or not fingerprint:
@@ -53,12 +58,12 @@ class TrialFiles:
 
     def restore(self, step: int) -> None:
         """Make ``work`` what it was after this step; empty for step 0."""
-        if not isdir(self._root):
+        if not isdir(self._place):
             return
         if step:
             shutil.rmtree(self._root / "work", ignore_errors=True)
             _copy(self._root / f"{_PREFIX}{step}", self._root / "work")
-            self._used = True
+            self.used = True
         else:
             shutil.rmtree(self._root)  # it may be left over from another study of the same name
         self._fingerprint, self._kept = _fingerprint(self._root / "work"), step or None
@@ -70,7 +75,7 @@ class TrialFiles:
                 shutil.rmtree(self._root / f"{_PREFIX}{step}", ignore_errors=True)
 
     def _snapshots(self) -> list[int]:
-        if not isdir(self._root):
+        if not isdir(self._place):
             return []
         names = (path.name.removeprefix(_PREFIX) for path in self._root.glob(f"{_PREFIX}*"))
         return [int(name) for name in names if name.isdigit()]
@@ -81,7 +86,7 @@ def files_of(directory: Path | str, trial: int) -> TrialFiles:
 
 
 def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Names, sizes and times of the files in a folder: whether they changed is told without reading them."""
+    """Names, sizes and times of the files in a folder: a change shows without reading them."""
     if not folder.exists():
         return ()
     found = ((path.relative_to(folder).as_posix(), path.lstat()) for path in sorted(folder.rglob("*")))

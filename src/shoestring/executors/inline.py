@@ -41,7 +41,7 @@ class InlineSession:
     def __init__(self, objective: Any, directory: Path, alive: int) -> None:
         self._stateless = is_stateless(objective)
         self._directory = directory
-        self._held = HeldTrials(objective, directory, alive)
+        self._held = HeldTrials(objective, directory, alive, leftovers=directory.exists())
         self._current: Stepper | None = None
         self._interrupted = False
         self._previous_handler = self._note_interrupts()
@@ -84,8 +84,7 @@ class InlineSession:
     def cancel(self, trial: int) -> None:
         if self._current is not None and self._current.job.trial == trial:
             self._current = None
-        self._held.drop(trial)
-        files_of(self._directory, trial).drop_snapshots()
+        self._held.drop(trial, ended=True)
 
     def close(self) -> None:
         self._held.close()

@@ -15,7 +15,6 @@ from typing import Any
 
 from shoestring.errors import ObjectiveError
 from shoestring.executors.base import Job, Report, check_counts
-from shoestring.executors.checkpoints import files_of
 from shoestring.executors.stepper import HeldTrials, ended, failed
 
 
@@ -41,7 +40,6 @@ class SimulatedSession:
 
     def __init__(self, objective: Any, directory: Path, workers: int) -> None:
         self.slots = workers
-        self._directory = directory
         self._reading = getattr(objective, "reading", None)
         self._seconds = getattr(objective, "seconds", None)
         self._held = HeldTrials(objective, directory)
@@ -101,9 +99,7 @@ class SimulatedSession:
 
     def cancel(self, trial: int) -> None:
         self._jobs.pop(trial, None)
-        if self._reading is None:
-            self._held.drop(trial)
-            files_of(self._directory, trial).drop_snapshots()
+        self._held.drop(trial, ended=True)
 
     def close(self) -> None:
         self._held.close()

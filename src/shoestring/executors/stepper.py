@@ -63,12 +63,14 @@ class HeldTrials:
     """The trials that a process holds in memory, so that a paused one continues without files.
 
     Beyond ``limit`` the least recently used one is dropped; it is resumed later from its files, or from the start.
+    Without ``leftovers`` of an earlier run a new trial has no files to clear, which saves checking for them.
     """
 
-    def __init__(self, objective: Any, directory: Path, limit: float = math.inf) -> None:
+    def __init__(self, objective: Any, directory: Path, limit: float = math.inf, leftovers: bool = True) -> None:
         self._objective = objective
         self._directory = directory
         self._limit = limit
+        self._leftovers = leftovers
         self._steppers: dict[int, Stepper] = {}
 
     def holds(self, trial: int, step: int) -> bool:
@@ -83,17 +85,21 @@ class HeldTrials:
         else:
             self.drop(job.trial)
             files = files_of(self._directory, job.trial)
-            files.restore(job.start)
+            if job.known or self._leftovers:
+                files.restore(job.start)
             stepper = Stepper(self._objective, job, files)
         self._steppers[job.trial] = stepper
         while len(self._steppers) > self._limit:
             self.drop(next(iter(self._steppers)))
         return stepper
 
-    def drop(self, trial: int) -> None:
+    def drop(self, trial: int, ended: bool = False) -> None:
+        """Remove a trial from memory; if it has ended, its snapshots are deleted too."""
         stepper = self._steppers.pop(trial, None)
         if stepper is not None:
             stepper.stop()
+            if ended and stepper.files.used:
+                stepper.files.drop_snapshots()
 
     def close(self) -> None:
         for trial in list(self._steppers):
