@@ -159,11 +159,11 @@ def test_bad_options():
 def test_files_follow_the_log(tmp_path):
     files = TrialFiles(str(tmp_path / "trial-0"))
     (files.work() / "w").write_text("one")
-    files.keep(1)
-    files.keep(2)  # nothing changed: the state is still that of step 1
+    files.snapshot(1)
+    files.snapshot(2)  # nothing changed: the state is still that of step 1
     assert files.newest(2) == 1
     (files.work() / "w").write_text("three")
-    files.keep(3)
+    files.snapshot(3)
     assert (files.newest(2), files.newest(3)) == (1, 3), "the step before is kept until the next is logged"
     files.restore(1)
     assert (files.work() / "w").read_text() == "one"

@@ -51,7 +51,7 @@ def test_it_shows_what_was_burned_and_what_it_bought():
     text = drawn(study)
     assert "digits  asha" in text
     assert "3 of 6" in text
-    assert "0.5 at step 1 of arm 0" in text
+    assert "0.5 at step 1 of configuration 0 (trial 0)" in text
     assert f"x={study.best.config['x']:.4g}" in text
     assert "1 running, 2 paused" in text
     assert f"trial {grant.trial}" in text

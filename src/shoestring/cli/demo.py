@@ -1,4 +1,4 @@
-"""``shoestring demo``: a real model, a hard budget, and what random search makes of the same."""
+"""``shoestring demo``: a real model on a fixed budget, compared with random search on the same budget."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from shoestring.cli.inspecting import condition, table
-from shoestring.cli.studies import continuable, words_for_shell
+from shoestring.cli.arguments import interruptible, shell_arguments
+from shoestring.cli.inspection import condition, table
 from shoestring.core.history import Arm
 from shoestring.errors import StorageError, StudyMismatch
 from shoestring.logs import open_log
@@ -24,9 +24,9 @@ _BAR = 40
 
 
 @click.command(epilog="\b\nExample:\n  shoestring demo --seed 1 --fresh")
-@click.option("--storage", default=STORAGE, show_default=True, help="Where the two studies are written down.")
+@click.option("--storage", default=STORAGE, show_default=True, help="The file that stores the two studies.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same demonstration.")
-@click.option("--fresh", is_flag=True, help="Start anew instead of continuing.")
+@click.option("--fresh", is_flag=True, help="Start over instead of continuing.")
 @click.option("--quiet", is_flag=True, help="Show no live display.")
 def demo(storage: str, seed: int, fresh: bool, quiet: bool) -> None:
     """Tune a neural network on handwritten digits with 300 epochs in all, then compare with random search.
@@ -36,7 +36,7 @@ def demo(storage: str, seed: int, fresh: bool, quiet: bool) -> None:
     if fresh:
         _remove(storage)
     again = "shoestring demo" + ("" if storage == STORAGE else f" --storage {storage}")
-    with continuable(again):
+    with interruptible(again):
         title = f"{EPOCHS} epochs in all, at most {MOST_EPOCHS} for one network"
         study = _study(storage, STUDY, "auto", seed, quiet, title)
         rival = _study(storage, RIVAL, "random", seed, quiet, f"Random search with {EPOCHS} epochs, to compare")
@@ -44,16 +44,16 @@ def demo(storage: str, seed: int, fresh: bool, quiet: bool) -> None:
 
 
 def _study(storage: str, name: str, method: str, seed: int, quiet: bool, title: str) -> Study:
-    """The study of a method, run to its end; one that has ended already is only read."""
+    """The study of a method, run to its end; a finished one is only loaded."""
     if name in open_log(storage).studies():
         study = Study.load(storage, name)
         if study.history.seed != seed:
             raise StudyMismatch(
                 f"the demo in {storage} has the seed {study.history.seed}, not {seed}: "
-                "--fresh starts anew, --storage FILE keeps both"
+                "--fresh starts over, --storage FILE keeps both"
             )
         if condition(study) == "finished":
-            click.echo(f"{title}: finished already (--fresh starts anew)", err=True)
+            click.echo(f"{title}: finished already (--fresh starts over)", err=True)
             return study
         title += " (continued)"
     from shoestring.cli.digits import SPACE, train
@@ -67,7 +67,7 @@ def _study(storage: str, name: str, method: str, seed: int, quiet: bool, title: 
 
 
 def _remove(storage: str) -> None:
-    """Delete the demo's storage, unless something else is in it."""
+    """Delete the demo's storage, unless it holds other studies."""
     path = Path(storage.removeprefix("sqlite:///"))
     if not path.exists():
         return
@@ -82,25 +82,25 @@ def _remove(storage: str) -> None:
 
 def _report(study: Study, rival: Study, storage: str) -> None:
     ours, theirs = study.best, rival.best
-    _heading(f"The best network misreads {_percent(ours.value)} of the held-out digits")
+    _heading(f"The best network misreads {ours.value:.2%} of the held-out digits")
     for name, value in ours.config.items():
         click.echo(f"  {name:<12}{number(value)}")
     _heading(f"Where the {study.spent['steps']:g} epochs went")
     for line in _spending(study):
         click.echo(f"  {line}")
     same = "the same " if rival.spent["steps"] == study.spent["steps"] else ""
-    _heading(f"Random search with {same}{rival.spent['steps']:g} epochs: {_percent(theirs.value)}")
+    _heading(f"Random search with {same}{rival.spent['steps']:g} epochs: {theirs.value:.2%}")
     finished = count_states(rival.trials).get("finished", 0)
     click.echo(f"  It trained {finished} networks to the end. {_verdict(study, rival)}")
-    _heading("Go on")
-    words = words_for_shell(storage, STUDY)
-    click.echo(f"  shoestring resume {words} --budget '{2 * EPOCHS} steps'")
+    _heading("Continue with")
+    arguments = shell_arguments(storage, STUDY)
+    click.echo(f"  shoestring resume {arguments} --budget '{2 * EPOCHS} steps'")
     for command in ("status", "trials", "verify"):
-        click.echo(f"  shoestring {command} {words}")
+        click.echo(f"  shoestring {command} {arguments}")
 
 
-def _heading(words: str) -> None:
-    click.secho(f"\n{words}", bold=True)
+def _heading(text: str) -> None:
+    click.secho(f"\n{text}", bold=True)
 
 
 def _verdict(study: Study, rival: Study) -> str:
@@ -111,20 +111,20 @@ def _verdict(study: Study, rival: Study) -> str:
 
 
 def _spending(study: Study) -> list[str]:
-    """A table of the arms that got most, and one row for all others."""
+    """A table of the configurations that got most epochs, and one row for all others."""
     arms = sorted(study.history.arms, key=lambda arm: (-_epochs(arm), _error(arm)))
     top, others, total = arms[:_ROWS], arms[_ROWS:], study.spent["steps"]
-    rows = [[f"arm {arm.index}", *_row(_epochs(arm), total, _error(arm))] for arm in top]
+    rows = [[f"configuration {arm.index}", *_row(_epochs(arm), total, _error(arm))] for arm in top]
     if others:
         rest = total - sum(map(_epochs, top))
-        rows.append([f"the other {len(others)} arms", *_row(rest, total, min(map(_error, others)))])
+        rows.append([f"the other {len(others)}", *_row(rest, total, min(map(_error, others)))])
         rows[-1][-1] += f" stopped after {rest / len(others):.1f} epochs on average"
     return table(["", "epochs", "error", "share", ""], rows)
 
 
 def _row(epochs: float, total: float, error: float) -> list[str]:
     share = epochs / total
-    return [f"{epochs:g}", _percent(error), f"{share:.0%}", "━" * round(_BAR * share)]
+    return [f"{epochs:g}", f"{error:.2%}", f"{share:.0%}", "━" * round(_BAR * share)]
 
 
 def _epochs(arm: Arm) -> int:
@@ -132,10 +132,6 @@ def _epochs(arm: Arm) -> int:
 
 
 def _error(arm: Arm) -> float:
-    """The last error of an arm; one that failed at once counts as all wrong."""
+    """The last error of a configuration; 1 if it failed before its first reading."""
     trial = arm.trials[0]
     return trial.readings[trial.step].value if trial.step else 1.0
-
-
-def _percent(error: float) -> str:
-    return f"{error:.2%}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import shoestring as ss
 
-# Wide on purpose: who knew the good corner beforehand would not need to tune.
+# Wide on purpose: with a good region known beforehand, there would be little to tune.
 SPACE = {
     "rate": ss.log(1e-5, 1.0),
     "width": ss.log(4, 128),

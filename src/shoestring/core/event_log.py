@@ -1,7 +1,7 @@
-"""What a log of events must offer: ``read`` from a position, ``append`` at an expected one.
+"""The protocol of a log of events: ``read`` from a position, ``append`` at an expected one.
 
-A log has no locks. Whoever appends says at which position; if another process was first,
-:class:`~shoestring.errors.Conflict` is raised, and the caller reads on and decides again.
+A log has no locks. Whoever appends says at which position. If another process was first,
+:class:`~shoestring.errors.Conflict` is raised, and the caller reads the new events and decides again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class EventLog(Protocol):
         ...
 
     def create(self, name: str, opened: Event) -> int:
-        """Begin a study with its first event; ``Conflict`` if the name is taken."""
+        """Create a study with its first event; ``Conflict`` if the name is taken."""
         ...
 
     def read(self, study: int, start: int) -> list[Event]:
@@ -35,5 +35,5 @@ class EventLog(Protocol):
         ...
 
     def directory(self) -> Path:
-        """Where the files of trials belong; created by whoever writes there first."""
+        """The folder for the files of trials; created by whoever writes there first."""
         ...

@@ -1,7 +1,7 @@
-"""Who is running a trial, whether it is still alive, and what time it is.
+"""The identity of whoever runs a trial, whether it is still alive, and the clock.
 
-A worker is named host/pid/birth/number: the process, told apart from a later one with the same
-number by when it was born, and a count of the studies it opened.
+A worker is named host/pid/start/number. The start time of the process distinguishes it from a later one with the same
+pid; the number counts the studies that the process opened.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ def now() -> float:
 
 
 def ticks() -> float:
-    """Seconds of a clock that never goes back, for how long something takes."""
+    """Seconds of a clock that never goes back, to measure durations."""
     return time.monotonic()
 
 
 def new_worker() -> str:
-    """A name for a new user of a study in this process."""
-    return f"{socket.gethostname()}/{os.getpid()}/{_birth(os.getpid())}/{next(_numbers)}"
+    """A new worker name for a study that is opened in this process."""
+    return f"{socket.gethostname()}/{os.getpid()}/{_start_time(os.getpid())}/{next(_numbers)}"
 
 
 def retire(worker: str) -> None:
-    """Say that a worker of this process has ended, so that its trials may be taken over."""
+    """Mark a worker of this process as ended, so that others may take over its trials."""
     _ended.add(worker)
 
 
 def is_alive(worker: str) -> bool:
-    """Whether a worker may still report. One on another host cannot be asked and counts as alive."""
+    """Whether a worker may still report. One on another host cannot be checked and counts as alive."""
     host, _, rest = worker.partition("/")
     pid, _, rest = rest.partition("/")
     if host != socket.gethostname():
@@ -49,11 +49,11 @@ def is_alive(worker: str) -> bool:
         return False
     except PermissionError:
         pass
-    return _birth(int(pid)) == rest.partition("/")[0]
+    return _start_time(int(pid)) == rest.partition("/")[0]
 
 
-def _birth(pid: int) -> str:
-    """When a process began, in the kernel's ticks; empty where the system does not tell."""
+def _start_time(pid: int) -> str:
+    """When a process started, in the kernel's clock ticks; empty where the system does not say."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,8 +1,8 @@
 """Loading a user's file for the objective that it defines.
 
-A script that defines an objective usually also tunes it at its end. When the file is loaded only
-for its objective (by a worker process or by the command line), the call of ``tune`` ends the
-loading instead, so that no ``if __name__ == "__main__"`` is needed.
+A script that defines an objective usually also calls ``tune`` at its end. When the file is loaded only for its
+objective (by a worker process or by the command line), that call stops the loading instead, so that no
+``if __name__ == "__main__"`` is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _loading = 0
 
 
 class StopLoading(BaseException):
-    """Ends the loading of a file; not an Exception, so that the file's own handlers let it pass."""
+    """Ends the loading of a file; not an Exception, so that the file's own handlers do not catch it."""
 
 
 def stop_if_loading() -> None:
@@ -28,8 +28,8 @@ def stop_if_loading() -> None:
 def load_file(path: Path, name: str, package: str = "") -> types.ModuleType:
     """The module of a file, run as ``name`` up to its first call of ``tune`` or ``Study.run``.
 
-    A script goes by two names, as with multiprocessing: classes that a worker pickled into a checkpoint
-    belong to ``__mp_main__``, those of the script itself to ``__main__``.
+    A script is loaded under two names, as with multiprocessing: classes that a worker pickled into a checkpoint
+    belong to ``__mp_main__``, those that the script itself pickled to ``__main__``.
     """
     global _loading
     try:

@@ -1,8 +1,8 @@
 """Trials in spawned processes.
 
-Each worker process runs one trial at a time and keeps the paused ones it has begun. A trial that
-kept no files goes on in the process that holds it; one that did may go on in any. A worker that
-dies or takes too long is replaced; its trial ends as lost or failed, and the study goes on.
+Each worker process runs one trial at a time and holds the paused ones that it started. A paused trial without files
+continues in the process that holds it; one with files can continue in any. A worker that dies or takes too long is
+replaced; its trial ends as lost or failed, and the study goes on.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shoestring.core.workers import now
 from shoestring.errors import MethodError, ObjectiveError
-from shoestring.executors.base import Job, Report, remembers_nothing
+from shoestring.executors.base import Job, Report, check_counts, is_stateless
 from shoestring.executors.checkpoints import files_of
 from shoestring.executors.worker_process import Setup
 
@@ -29,8 +29,8 @@ from shoestring.executors.worker_process import Setup
 class Processes:
     """Run trials in ``workers`` processes.
 
-    ``trial_seconds`` ends a grant that takes longer; ``alive`` is how many paused trials each
-    process keeps ready to go on.
+    A grant that takes longer than ``trial_seconds`` fails; ``alive`` is how many trials, the running one included,
+    each process holds in memory.
     """
 
     workers: int = 2
@@ -38,13 +38,12 @@ class Processes:
     alive: int = 16
 
     def __post_init__(self) -> None:
-        if self.workers < 1 or self.alive < 1:
-            raise MethodError(f"workers is {self.workers} and alive is {self.alive}; both are at least 1")
+        check_counts(workers=self.workers, alive=self.alive)
         if self.trial_seconds is not None and self.trial_seconds <= 0:
             raise MethodError(f"trial_seconds is {self.trial_seconds}; it must be positive")
 
     def open(self, objective: Any, directory: Path) -> ProcessesSession:
-        return ProcessesSession(self, _setup(objective, directory))
+        return ProcessesSession(self, _setup(objective, directory), is_stateless(objective))
 
 
 def _setup(objective: Any, directory: Path) -> Setup:
@@ -63,65 +62,82 @@ def _setup(objective: Any, directory: Path) -> Setup:
             files.append((name, path, spec.parent if spec else ""))
     if b"__main__" in pickled and not files:
         raise ObjectiveError(
-            "the objective was typed in by hand, and another process cannot see it: put it in a file, or use workers=1"
+            "the objective was defined interactively, and another process cannot load it: "
+            "put it in a file, or use workers=1"
         )
-    return Setup(tuple(files), tuple(sys.path), pickled, directory, remembers_nothing(objective))
+    return Setup(tuple(files), tuple(sys.path), pickled, directory)
 
 
 @dataclass
 class _Worker:
+    """A worker process as its parent sees it."""
+
     process: subprocess.Popen[bytes]
     pipe: multiprocessing.connection.Connection
     job: Job | None = None
-    ends: float | None = None
+    deadline: float | None = None  # for the job
     ready: bool = False
-    owed: bool = False
-    waiting: deque[Job] = field(default_factory=deque)
-    alive: dict[int, int] = field(default_factory=dict)  # paused trials and how far they are
+    idle: bool = False  # it waits for the order to run the next step of its job
+    queue: deque[Job] = field(default_factory=deque)  # jobs that only this worker can run
+    held: dict[int, int] = field(default_factory=dict)  # the trials in its memory, and the step that each has reached
+
+    def send(self, order: Literal["setup", "step", "drop"], argument: object) -> None:
+        with suppress(OSError):  # a worker that is gone is noticed when its pipe is read
+            self.pipe.send((order, argument))
+
+    def step(self, job: Job) -> None:
+        """Order the next step of a job, whose last reading is in the log."""
+        self.job, self.idle = job, False
+        self.send("step", job)
+
+    def drop(self, trial: int) -> None:
+        del self.held[trial]
+        self.send("drop", trial)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.pipe.close()
 
 
 class ProcessesSession:
-    renews = False
+    resubmits_running = False
+    now = staticmethod(now)
 
-    def __init__(self, options: Processes, setup: Setup) -> None:
+    def __init__(self, options: Processes, setup: Setup, stateless: bool) -> None:
         self.slots = options.workers
         self._options = options
         self._setup = setup
-        self._early: list[Report] = []
-        # All at once and before anything is granted: loading takes time that is nobody's budget.
+        self._stateless = stateless
+        self._pending: list[Report] = []
+        # All at once and before anything is granted: the time of loading is not charged to the budget.
         self._workers = [self._spawn() for _ in range(options.workers)]
         for worker in self._workers:
-            self._greet(worker)
-
-    def now(self) -> float:
-        return now()
+            self._wait_until_ready(worker)
 
     def resume_from(self, trial: int, step: int) -> int:
-        # Another process may have carried the trial on since it was paused here.
-        if self._setup.remembers_nothing or any(worker.alive.get(trial) == step for worker in self._workers):
+        # A trial that is held here may have been continued by another process since it was paused.
+        if self._stateless or any(worker.held.get(trial) == step for worker in self._workers):
             return step
         return files_of(self._setup.directory, trial).newest(step)
 
     def submit(self, job: Job) -> None:
-        owner = next((w for w in self._workers if w.alive.get(job.trial) == job.start), None)
+        owner = next((w for w in self._workers if w.held.get(job.trial) == job.start), None)
         if owner is not None and owner.job is not None:
-            if not self._movable(job):
-                owner.waiting.append(job)
+            if not self._is_movable(job):
+                owner.queue.append(job)
                 return
-            self._send(owner, "forget", job.trial)
-            del owner.alive[job.trial]
+            owner.drop(job.trial)
             owner = None
-        self._begin(owner or self._idle(), job)
+        self._start(owner or self._idle_worker(), job)
 
-    def _movable(self, job: Job) -> bool:
-        """Whether a job can be begun in a process that does not hold its trial."""
-        return (
-            self._setup.remembers_nothing or files_of(self._setup.directory, job.trial).newest(job.start) == job.start
-        )
+    def _is_movable(self, job: Job) -> bool:
+        """Whether a job can start in a process that does not hold its trial."""
+        return self._stateless or files_of(self._setup.directory, job.trial).newest(job.start) == job.start
 
-    def _idle(self) -> _Worker:
+    def _idle_worker(self) -> _Worker:
         for worker in self._workers:
-            if worker.job is None and not worker.waiting:
+            if worker.job is None and not worker.queue:
                 return worker
         self._workers.append(self._spawn())
         return self._workers[-1]
@@ -133,127 +149,104 @@ class ProcessesSession:
             command = [sys.executable, "-c", program, str(theirs.fileno())]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         worker = _Worker(process, ours)
-        self._send(worker, "setup", self._setup)
+        worker.send("setup", self._setup)
         return worker
 
-    def _greet(self, worker: _Worker) -> None:
+    def _wait_until_ready(self, worker: _Worker) -> None:
         """Wait until a worker has loaded the objective, or raise why it could not."""
         try:
-            verdict, what = worker.pipe.recv()
+            problem = worker.pipe.recv()
         except (EOFError, OSError):
-            verdict, what = "broken", f"it ended with code {worker.process.wait()}"
-        if verdict == "broken":
+            problem = f"it ended with code {worker.process.wait()}"
+        if problem:
             self.close()
-            raise ObjectiveError(f"a worker process could not load the objective: {what}")
+            raise ObjectiveError(f"a worker process could not load the objective: {problem}")
         worker.ready = True
 
-    def _begin(self, worker: _Worker, job: Job) -> None:
-        self._release(worker)
-        worker.job, worker.ends = job, self._end() if worker.ready else None
-        worker.alive.pop(job.trial, None)
-        worker.alive[job.trial] = job.start
-        needed = {job.trial, *(waiting.trial for waiting in worker.waiting)}
-        spare = [trial for trial in worker.alive if trial not in needed]
-        for longest in spare[: max(0, len(worker.alive) - self._options.alive)]:
-            del worker.alive[longest]
-            self._send(worker, "forget", longest)
-        self._send(worker, "run", job)
+    def _start(self, worker: _Worker, job: Job) -> None:
+        worker.deadline = self._job_deadline() if worker.ready else None
+        worker.held.pop(job.trial, None)
+        worker.held[job.trial] = job.start  # the last one: the most recently used
+        needed = {job.trial, *(queued.trial for queued in worker.queue)}
+        spare = [trial for trial in worker.held if trial not in needed]
+        for trial in spare[: max(0, len(worker.held) - self._options.alive)]:
+            worker.drop(trial)
+        worker.step(job)
 
-    def _end(self) -> float | None:
+    def _job_deadline(self) -> float | None:
         limit = self._options.trial_seconds
         return None if limit is None else now() + limit
 
-    @staticmethod
-    def _send(worker: _Worker, order: str, what: object) -> None:
-        """Send an order; a worker that is gone is noticed when its pipe is read."""
-        with suppress(OSError):
-            worker.pipe.send((order, what))
-
     def collect(self, until: float | None) -> list[Report]:
         for worker in list(self._workers):
-            self._release(worker)
-            if worker.job is None and worker.waiting:
-                self._begin(worker, worker.waiting.popleft())
-        if self._early:
-            reports, self._early = self._early, []
+            if worker.job is not None and worker.idle:
+                worker.step(worker.job)
+            elif worker.job is None and worker.queue:
+                self._start(worker, worker.queue.popleft())
+        if self._pending:
+            reports, self._pending = self._pending, []
             return reports
-        ends = [worker.ends for worker in self._workers if worker.job is not None and worker.ends is not None]
-        limits = [*ends, *([] if until is None else [until])]
+        limits = [w.deadline for w in self._workers if w.job and w.deadline] + ([] if until is None else [until])
         pipes: list[Any] = [worker.pipe for worker in self._workers]
         ready = multiprocessing.connection.wait(pipes, max(min(limits) - now(), 0.0) if limits else None)
         reports = []
         for worker in list(self._workers):
             if worker.pipe in ready:
                 reports += self._receive(worker)
-            elif worker.job is not None and worker.ends is not None and now() >= worker.ends:
+            elif worker.job and worker.deadline and now() >= worker.deadline:
                 message = f"it took longer than trial_seconds={self._options.trial_seconds:g}"
-                reports += self._bury(worker, "failed", message)
+                reports += self._end_worker(worker, "failed", message)
         return reports
-
-    def _release(self, worker: _Worker, order: str = "go") -> None:
-        """What the worker reported is in the log: it may go on, or is told to halt."""
-        if worker.owed:
-            worker.owed = False
-            self._send(worker, order, None)
 
     def _receive(self, worker: _Worker) -> list[Report]:
         if not worker.ready:
-            self._greet(worker)
-            worker.ends = self._end()  # loading was not the trial's time
+            self._wait_until_ready(worker)
+            worker.deadline = self._job_deadline()  # the time of loading is not the trial's
             return []
         try:
-            _, report = worker.pipe.recv()
+            report: Report = worker.pipe.recv()
         except (EOFError, OSError):
-            code = worker.process.wait()
-            return self._bury(worker, "lost", f"its process ended with code {code}")
+            return self._end_worker(worker, "lost", f"its process ended with code {worker.process.wait()}")
         assert worker.job is not None
-        worker.owed = True
+        worker.idle = True
         if report.how == "reading":
-            worker.alive[report.trial] = report.step
+            worker.held[report.trial] = report.step
         else:
-            del worker.alive[report.trial]
-        over = report.how != "reading" or report.step >= worker.job.until
-        worker.job = None if over else worker.job._replace(known=report.step)
-        result: Report = report
-        return [result]
+            del worker.held[report.trial]
+        done = report.completes(worker.job)
+        worker.job = None if done else worker.job._replace(start=report.step, known=report.step)
+        return [report]
 
-    def _bury(self, worker: _Worker, how: str, message: str) -> list[Report]:
-        """End a worker for good; what waited for it goes elsewhere if its files allow."""
+    def _end_worker(self, worker: _Worker, how: Literal["failed", "lost"], message: str) -> list[Report]:
+        """Kill a worker and report its job; jobs in its queue move to other workers if their files allow it."""
         self._workers.remove(worker)
-        worker.process.kill()
-        worker.process.wait()
-        worker.pipe.close()
+        worker.end()
         reports = []
         if worker.job is not None:
             reports.append(Report(worker.job.trial, worker.job.known + 1, how, message=message))
-        for job in worker.waiting:
-            if self._movable(job):
+        for job in worker.queue:
+            if self._is_movable(job):
                 self.submit(job)
             else:
-                lost = f"the process that held it is gone: {message}"
+                lost = f"the process that held it has ended: {message}"
                 reports.append(Report(job.trial, job.start, "lost", message=lost))
         return reports
 
     def cancel(self, trial: int) -> None:
         for worker in list(self._workers):
-            worker.waiting = deque(job for job in worker.waiting if job.trial != trial)
+            worker.queue = deque(job for job in worker.queue if job.trial != trial)
             if worker.job is not None and worker.job.trial == trial:
-                if worker.owed:
-                    self._release(worker, "halt")
-                    worker.job = None
-                    del worker.alive[trial]
-                else:
-                    self._early += [r for r in self._bury(worker, "lost", "ended") if r.trial != trial]
-            elif trial in worker.alive:
-                self._release(worker)
-                del worker.alive[trial]
-                self._send(worker, "forget", trial)
-        files_of(self._setup.directory, trial).settle()
+                if not worker.idle:
+                    self._pending += [r for r in self._end_worker(worker, "lost", "ended") if r.trial != trial]
+                    continue
+                worker.job = None
+            if trial in worker.held:
+                worker.drop(trial)
+        files_of(self._setup.directory, trial).drop_snapshots()
 
     def close(self) -> None:
         for worker in self._workers:
             worker.process.kill()
         for worker in self._workers:
-            worker.process.wait()
-            worker.pipe.close()
+            worker.end()
         self._workers.clear()

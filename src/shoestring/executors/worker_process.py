@@ -1,7 +1,7 @@
-"""A worker process: takes jobs from its parent, advances trials, reports each step.
+"""The program of a worker process: it advances trials step by step, as its parent orders.
 
-It waits for the parent's word after every report, so that no step is taken whose predecessor is not
-in the log. If the parent dies, a second thread notices and ends the process at once.
+The parent orders a step when the previous reading is in the log. If the parent dies, a second thread notices it and
+ends the process at once.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from typing import Any
 
 from shoestring.core.readings import checked_reading
 from shoestring.errors import ObjectiveError, ReadingError
-from shoestring.executors.base import Job, Report, Stepper, told
-from shoestring.executors.checkpoints import files_of
+from shoestring.executors.base import Report
 from shoestring.executors.loading import load_file
+from shoestring.executors.stepper import HeldTrials, error_line
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs to begin: the files to load, and the objective that refers to them."""
+    """What a worker needs to start: the files to load, and the pickled objective that refers to them."""
 
     files: tuple[tuple[str, str, str], ...]
     path: tuple[str, ...]
     objective: bytes
     directory: Path
-    remembers_nothing: bool
 
 
 def main() -> None:
@@ -42,12 +41,20 @@ def main() -> None:
     threading.Thread(target=_listen, args=(parent, inbox), daemon=True).start()
     setup: Setup = inbox.get()[1]
     try:
-        objective = _objective(setup)
+        held = HeldTrials(_objective(setup), setup.directory)
     except BaseException as error:
-        parent.send(("broken", told(error)))
+        parent.send(error_line(error))
         return
-    parent.send(("ready", os.getpid()))
-    _serve(parent, inbox, objective, setup.directory)
+    parent.send("")  # ready
+    while True:
+        order, argument = inbox.get()
+        if order == "drop":
+            held.drop(argument)
+        else:
+            report = _checked(held.stepper(argument).advance())
+            if report.how != "reading":
+                held.drop(report.trial)
+            parent.send(report)
 
 
 def _listen(parent: Connection, inbox: queue.Queue[Any]) -> None:
@@ -71,39 +78,8 @@ def _objective(setup: Setup) -> Any:
         ) from None
 
 
-def _serve(parent: Connection, inbox: queue.Queue[Any], objective: Any, directory: Path) -> None:
-    alive: dict[int, Stepper] = {}
-
-    def order() -> tuple[str, Any]:
-        """The parent's next word; what it wants forgotten is forgotten on the way."""
-        while True:
-            word, what = inbox.get()
-            if word != "forget":
-                return word, what
-            stepper = alive.pop(what, None)
-            if stepper is not None:
-                stepper.stop()
-
-    while True:
-        job: Job = order()[1]
-        if job.trial not in alive or alive[job.trial].step != job.start:
-            files = files_of(directory, job.trial)
-            files.restore(job.start)
-            alive[job.trial] = Stepper(objective, job, files)
-        stepper = alive[job.trial]
-        stepper.job = job
-        while True:
-            report = _checked(stepper.advance())
-            parent.send(("report", report))
-            halted = order()[0] == "halt" or report.how != "reading"
-            if halted:
-                alive.pop(job.trial).stop()
-            if halted or report.step >= job.until:
-                break
-
-
 def _checked(report: Report) -> Report:
-    """A reading as plain numbers: what an objective yields may not survive the way to the parent."""
+    """The report with a reading of plain numbers: not everything that an objective yields can be pickled."""
     if report.how != "reading":
         return report
     try:

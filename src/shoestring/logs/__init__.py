@@ -1,4 +1,4 @@
-"""Where the events of studies are kept."""
+"""Logs: where the events of studies are stored."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from pathlib import Path
 
 from shoestring.core.event_log import EventLog
 from shoestring.errors import StorageError
+from shoestring.logs.memory import MemoryLog
+from shoestring.logs.sqlite import SqliteLog
 
-__all__ = ["open_log"]
+__all__ = ["MemoryLog", "SqliteLog", "open_log"]
+
+_KNOWN = "give None (memory), a path such as 'study.db', 'sqlite:///study.db' or 'sqlite:////absolute/path/study.db'"
 
 
 def open_log(storage: str | Path | EventLog | None, create: bool = True) -> EventLog:
-    """The log behind a storage: None is memory, a path or ``sqlite:///path`` a SQLite file.
+    """The log of a storage: None is memory, a path or ``sqlite:///path`` a SQLite file.
 
-    Without ``create`` a file that is not there is an error: a mistyped name should not become a database.
+    Without ``create`` a missing file is an error, so that a mistyped name does not become a new database.
 
     >>> from shoestring.logs import open_log
     >>> open_log(None).studies()
     []
     """
     if storage is None or storage == "memory":
-        from shoestring.logs.memory import MemoryLog
-
         return MemoryLog()
     if isinstance(storage, Path):
         storage = str(storage)
@@ -35,11 +37,6 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True) -> Even
     path = rest.removeprefix("/") if colon else storage
     if not path:
         raise StorageError(f"the storage {storage!r} names no file; {_KNOWN}")
-    from shoestring.logs.sqlite import SqliteLog
-
     if not create and not Path(path).expanduser().exists():
         raise StorageError(f"there is no storage {storage}; give the file that holds the study, such as study.db")
     return SqliteLog(Path(path))
-
-
-_KNOWN = "give None (memory), a path such as 'study.db', 'sqlite:///study.db' or 'sqlite:////absolute/path/study.db'"

@@ -1,4 +1,4 @@
-"""A log in memory: gone with the process."""
+"""A log in memory, which ends with the process."""
 
 from __future__ import annotations
 

@@ -1,23 +1,28 @@
-"""Reading the arrays of a recorded problem, with errors that say what is wrong with the file."""
+"""Arrays of recorded results, with errors that say what is wrong with them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.errors import ReadingError, SpaceError
+from shoestring.errors import SpaceError
+
+if TYPE_CHECKING:
+    from shoestring.study import Mode
+
+Array = NDArray[np.float64]
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of an ``.npz`` by name."""
     try:
-        with np.load(path, allow_pickle=False) as held:
-            return {name: held[name] for name in held.files}
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise SpaceError(f"there is no file {path}; give the path of an .npz file") from None
     except (OSError, ValueError, EOFError, AttributeError, BadZipFile) as error:
@@ -25,27 +30,22 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise SpaceError(f"{path} cannot be read as an .npz file of plain arrays: {error}") from None
 
 
-def required(held: dict[str, NDArray[Any]], names: Iterable[str], path: Path) -> None:
-    missing = [name for name in names if name not in held]
+def check_names(arrays: dict[str, NDArray[Any]], names: Iterable[str], path: Path) -> None:
+    missing = [name for name in names if name not in arrays]
     if missing:
-        raise SpaceError(f"{path} has no array {missing[0]!r}; it needs {', '.join(names)} and holds {', '.join(held)}")
+        raise SpaceError(
+            f"{path} has no array {missing[0]!r}; it needs {', '.join(names)} and holds {', '.join(arrays)}"
+        )
 
 
-def checked_mode(mode: object) -> str:
-    if mode not in ("min", "max"):
-        raise SpaceError(f"mode is {mode!r}; it is 'min' or 'max'")
-    return str(mode)
+def checked_mode(mode: object) -> Mode:
+    if mode == "min" or mode == "max":
+        return mode
+    raise SpaceError(f"mode is {mode!r}; it is 'min' or 'max'")
 
 
-def checked_step(step: int, max_resource: int) -> int:
-    """A step that there is: an index before the first would silently give another step's reading."""
-    if not 1 <= step <= max_resource:
-        raise ReadingError(f"step {step} was asked for, there are {max_resource}: set max_resource={max_resource}")
-    return step
-
-
-def checked_seconds(seconds: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """Durations in the shape of the readings; where none was recorded, none passes."""
+def checked_seconds(seconds: Any, shape: tuple[int, ...]) -> Array | None:
+    """Durations in the shape of the readings; 0 where none was recorded."""
     if seconds is None:
         return None
     given = np.asarray(seconds, dtype=float)
@@ -56,3 +56,12 @@ def checked_seconds(seconds: Any, shape: tuple[int, ...]) -> NDArray[np.float64]
     if np.any(spread < 0) or np.any(np.isinf(spread)):
         raise SpaceError("seconds holds a negative or infinite duration; give the length of each step")
     return np.where(np.isnan(spread), 0.0, spread)
+
+
+def plain(values: Iterable[Any]) -> list[Any]:
+    """The values as Python's own types instead of NumPy's."""
+    return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def is_numeric(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)

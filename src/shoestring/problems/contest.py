@@ -1,15 +1,13 @@
 """The protocols of the 2021 QQ Browser contest in hyper-parameter tuning, and their score, on any problem.
 
-Preliminary: 20 rounds, each with 5 suggestions that are evaluated together. Final: 140 iterations of 5
-slots; in each, every occupied slot advances by one of 14 steps and reveals a value with a 95 % interval,
-and a slot that is given up or has had its 14 steps takes the next suggestion. Only configurations that had
-all their steps count.
+Preliminary: 20 rounds, each with 5 suggestions that are evaluated together. Final: 140 iterations of 5 slots. In each,
+every occupied slot advances by one of 14 steps and reveals a value with a 95 % interval; a slot that was stopped or
+has completed its 14 steps takes the next suggestion. Only configurations that completed all their steps count.
 
-**The partial rewards of the final are simulated.** The contest's own were never published; its winners
-report (arXiv:2111.00513) that intervals hold the last value in 95 % of the cases, that readings lie above
-and below it equally often and wander without a trend, that intervals shrink, and that two configurations
-are in the right order early on in more than 95 % of the pairs. So here the reading at step k is the mean of
-k draws of which all K have the true value as their mean:
+**The partial rewards of the final are simulated.** The contest's own were never published. Its winners report
+(arXiv:2111.00513) that intervals contain the last value in 95 % of the cases, that readings lie above and below it
+equally often and without a trend, that intervals shrink, and that early readings rank more than 95 % of the pairs of
+configurations correctly. So here the reading at step k is the mean of k draws, and the mean of all K is the true value:
 
 ======  ====================================================================================
 K       the steps of a configuration, 14
@@ -22,39 +20,34 @@ e_k     τ (mean(ε_1 … ε_k) − mean(ε_1 … ε_K)), of variance τ² (1/k 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist, fmean, median, pstdev
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from statistics import fmean, median, pstdev
+from typing import Any
 
 from shoestring.core.budget import Budget
 from shoestring.core.history import History
-from shoestring.core.randomness import generator, integer
+from shoestring.core.randomness import generator
 from shoestring.core.readings import Reading
 from shoestring.errors import SpaceError
-from shoestring.problems.arrays import checked_step
+from shoestring.problems.base import NORMAL, checked_step, standard_normal, yield_readings
 from shoestring.spaces.codec import Codec
 
-if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
-
-    from shoestring.executors.base import Trial
-
-_NORMAL = NormalDist()
 # A 95 % interval reaches this many standard deviations to either side.
-_WIDTH = _NORMAL.inv_cdf(0.975)
+_WIDTH = NORMAL.inv_cdf(0.975)
 # Order agrees in 1 − arctan(sd/spread)/π of the pairs: 95 % if the first readings' sd is .158 of the spread.
 _FINAL_NOISE = 0.164
 
 
 @dataclass(frozen=True)
 class Contest:
-    """A problem under a contest's rules; :meth:`preliminary` and :meth:`final` make one.
+    """A problem under a contest's rules; create one with :meth:`preliminary` or :meth:`final`.
 
     The problem has a ``space``, a ``mode``, a ``best`` value, ``reading(config, 1, seed)`` and, if its readings
     are noisy, ``value(config)``. A study on a contest has its ``space``, ``mode``, ``max_resource`` and
-    ``budget``; :meth:`play` runs it by the rules, and :meth:`result` is what the contest would count.
+    ``budget``; :meth:`play` runs it by the rules, and :meth:`result` is the value that the contest would count.
 
     >>> import shoestring as ss
     >>> from shoestring.problems import Contest, Synthetic
@@ -64,6 +57,12 @@ class Contest:
     >>> len(study.trials), contest.result(study.history) >= contest.best
     (100, True)
     """
+
+    space = property(attrgetter("problem.space"))
+    mode = property(attrgetter("problem.mode"))
+    best = property(attrgetter("problem.best"))
+    max_resource = property(attrgetter("steps"))
+    __call__ = yield_readings
 
     problem: Any
     rounds: int = 20
@@ -88,23 +87,6 @@ class Contest:
         return cls(problem, rounds=140, steps=14, noise=_FINAL_NOISE)
 
     @property
-    def space(self) -> ConfigurationSpace:
-        space: ConfigurationSpace = self.problem.space
-        return space
-
-    @property
-    def mode(self) -> str:
-        return str(self.problem.mode)
-
-    @property
-    def best(self) -> float:
-        return float(self.problem.best)
-
-    @property
-    def max_resource(self) -> int:
-        return self.steps
-
-    @property
     def budget(self) -> Budget:
         return Budget(steps=self.rounds * self.slots)
 
@@ -125,17 +107,13 @@ class Contest:
         if self.steps == 1:
             return Reading(value)
         tau = self.noise * self._spread
-        draws = [_NORMAL.inv_cdf((integer(seed, i, "contest") + 0.5) / 2**31) for i in range(self.steps)]
+        draws = [standard_normal(seed, i, "contest") for i in range(self.steps)]
         value += tau * (fmean(draws[:step]) - fmean(draws))
         half = _WIDTH * tau * math.sqrt(1 / step - 1 / self.steps)
         return Reading(value, low=value - half, high=value + half)
 
     def seconds(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
         return 1.0
-
-    def __call__(self, trial: Trial) -> Iterator[Reading]:
-        for step in range(trial.start + 1, self.steps + 1):
-            yield self.reading(trial.config, step, trial.seed)
 
     def play(self, study: Any) -> None:
         """Run a study by the rules: all slots are filled, then all advance by one step, round after round."""
@@ -152,9 +130,9 @@ class Contest:
             slots = [grant for grant in slots if trials[grant.trial].state == "running"]
 
     def result(self, history: History) -> float:
-        """The value of the best configuration that had all its steps; infinitely bad if none had.
+        """The value of the best configuration that completed all its steps; infinitely bad if none did.
 
-        The best is chosen by the readings, as a user would; what counts is the value without noise.
+        The best is chosen by the readings, as a user would; its value without noise counts.
         """
         complete = [trial for trial in history.trials if self.steps in trial.losses]
         if not complete:
@@ -165,15 +143,15 @@ class Contest:
 def contest_score(results: Sequence[float], best: float, reference: float) -> float:
     """The score of one function from the results of several repeats: (m − r) / (best − r), clipped to [0, 1].
 
-    m is the mean without the highest and the lowest result, where there are three or more; r, the
-    ``reference``, is what random search has after 100 evaluations in the median. The same in both modes.
+    m is the mean without the highest and the lowest result, if there are three or more. r, the ``reference``, is the
+    median result of random search after 100 evaluations. The same in both modes.
 
     >>> from shoestring.problems import contest_score
     >>> contest_score([1.0, 8.0, 9.0, 10.0], best=10.0, reference=5.0)
     0.7
     """
     if not results:
-        raise ValueError("no results were given; a score needs one a repeat")
+        raise ValueError("no results were given; a score needs one per repeat")
     if best == reference:
         raise ValueError(
             f"the reference {reference} is the best value: random search solves this, and nothing can score"
@@ -184,7 +162,7 @@ def contest_score(results: Sequence[float], best: float, reference: float) -> fl
 
 
 def random_reference(problem: Any, evaluations: int = 100, repeats: int = 200, seed: int = 0) -> float:
-    """What random search has after so many evaluations, in the median over repeats."""
+    """The median result of random search after so many evaluations, over repeats."""
     contest, codec = Contest(problem), Codec(problem.space)
     sign, found = (-1.0 if contest.mode == "max" else 1.0), []
     for repeat in range(repeats):

@@ -1,6 +1,6 @@
-"""Recorded learning curves as a problem: the rows of a table are the arms.
+"""Recorded learning curves as a problem: each row of a table is a configuration.
 
-The space carries the rows, so a sampler's proposal is moved to the nearest row that is still free,
+The space carries the rows, so a sampler's proposal is moved to the nearest row that was not tried yet,
 and a study on the table ends when every row was tried.
 """
 
@@ -8,47 +8,50 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Constant, Float, Integer
+from ConfigSpace.hyperparameters import FloatHyperparameter, IntegerHyperparameter
 from numpy.typing import NDArray
 
 from shoestring.core.history import History
 from shoestring.errors import SpaceError
-from shoestring.problems.arrays import checked_mode, checked_seconds, checked_step, read_arrays, required
+from shoestring.problems import arrays
+from shoestring.problems.base import checked_step, yield_readings
 from shoestring.spaces.definition import as_space
 
 if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
+    from shoestring.study import Mode
 
-    from shoestring.executors.base import Trial
-
-# The parameter that tells apart rows with the same values.
+# The parameter that distinguishes rows with the same values.
 _RECORDING = "recording"
-# ConfigSpace keeps 13 decimals, too few for a log scale that begins below this.
+# ConfigSpace keeps 13 decimals, too few for a log scale that starts below this.
 _SMALLEST = 1e-12
 
 
 class CurveTable:
-    """Learning curves that were recorded before: ``Y[i, k - 1]`` is the reading of row ``X[i]`` at step ``k``.
+    """Recorded learning curves: ``Y[i, k - 1]`` is the reading of the configuration ``X[i]`` at step ``k``.
 
-    Without a ``space``, ranges are taken from the data: whole numbers give an integer range, a column
-    with one value a constant, and the columns of ``log_scale`` (names, or a flag a column) a log range.
-    A ``space`` that is a mapping has its parameters in the order of the columns; for a
-    ConfigurationSpace, which sorts its parameters, say with ``names`` which column is which.
-    Rows with equal values are told apart by one more parameter, ``recording``, so that all can be reached.
+    Without a ``space``, ranges are taken from the data: whole numbers give an integer range, a column with one value
+    a constant, and the columns of ``log_scale`` (names, or one flag per column) a log range. A ``space`` that is a
+    mapping has its parameters in the order of the columns; for a ConfigurationSpace, which sorts its parameters, say
+    with ``names`` which column is which. Rows with equal values are numbered by one more parameter, ``recording``, so
+    that all can be reached.
 
-    ``seconds`` is the duration of each step, in the shape of ``Y`` or one that stretches to it. A
-    reading that is not finite is handed out as it is: the study marks the trial as failed.
+    ``seconds`` is the duration of each step, in the shape of ``Y`` or one that broadcasts to it. A reading that is
+    not finite is returned as it is: the study marks the trial as failed.
 
     >>> from shoestring.problems import CurveTable
     >>> table = CurveTable([[0.1], [0.2], [0.4]], [[5, 4], [5, 2], [6, 3]], names=["rate"])
     >>> table.max_resource, table.best, table.row({"rate": 0.4}), table.reading({"rate": 0.4}, 2)
     (2, 2.0, 2, 3.0)
     """
+
+    __call__ = yield_readings
 
     def __init__(
         self,
@@ -58,43 +61,43 @@ class CurveTable:
         *,
         names: Sequence[str] | None = None,
         log_scale: Sequence[bool] | Sequence[str] | None = None,
-        mode: str = "min",
+        mode: Mode = "min",
         seconds: Any = None,
     ) -> None:
-        self.mode = checked_mode(mode)
+        self.mode = arrays.checked_mode(mode)
         self._Y = _checked_curves(Y)
         columns = _columns(X, names or (None if space is None else list(space)), len(self._Y))
         if space is None:
             self.space = _space_of(columns, _log_names(log_scale, list(columns)))
         else:
             self.space = _fitted(columns, deepcopy(as_space(space)))
-        _tell_apart(columns, self.space)
+        _number_equal_rows(columns, self.space)
         order = list(self.space.keys())
         rows = list(zip(*(columns[name] for name in order), strict=True))
         self.space.meta = {"rows": [list(row) for row in rows]}
         self._order = order
         self._index = {row: i for i, row in enumerate(rows)}
-        self._seconds = checked_seconds(seconds, self._Y.shape)
+        self._seconds = arrays.checked_seconds(seconds, self._Y.shape)
         self._best_of_rows = _best_of_rows(self._Y, self.mode)
 
     @classmethod
     def load(
         cls, path: str | Path, *, log_scale: Sequence[bool] | Sequence[str] | None = None, skip: int = 0
     ) -> CurveTable:
-        """A table from an ``.npz`` with ``X`` (here, or in ``_configs.npz`` beside it) and ``Y``.
+        """A table from an ``.npz`` with ``X`` (there, or in ``_configs.npz`` next to it) and ``Y``.
 
-        The first ``skip`` columns are left out: some recordings begin with the untrained model.
+        The first ``skip`` columns are left out: some recordings start with the untrained model.
 
-        Also read where present: ``hp_names``, ``log_scale``, ``direction``, ``cost`` (seconds since
-        the start of the run), ``length`` (a run that ended there by plan keeps its last reading from
-        then on) and ``diverged`` (such a run did not end by plan).
+        Also read if present: ``hp_names``, ``log_scale``, ``direction``, ``cost`` (seconds since the start of the
+        run), ``length`` (a run that ended there as planned keeps its last reading from then on) and ``diverged``
+        (such a run did not end as planned).
         """
         path = Path(path)
-        held = read_arrays(path)
-        beside = path.with_name("_configs.npz")
-        if "X" not in held and beside.exists():
-            held = {**read_arrays(beside), **held}
-        required(held, ("X", "Y"), path)
+        held = arrays.read_arrays(path)
+        configs = path.with_name("_configs.npz")
+        if "X" not in held and configs.exists():
+            held = {**arrays.read_arrays(configs), **held}
+        arrays.check_names(held, ("X", "Y"), path)
         Y = _checked_curves(held["Y"])
         if not 0 <= skip < Y.shape[1]:
             raise SpaceError(f"skip is {skip}; {path} has {Y.shape[1]} columns, and at least one must be left")
@@ -102,10 +105,10 @@ class CurveTable:
             raise SpaceError(f"{path} has {len(held['steps'])} steps and readings of {Y.shape[1]}; they must agree")
         return cls(
             held["X"],
-            _held_after_end(Y, held)[:, skip:],
+            _hold_last_readings(Y, held)[:, skip:],
             names=held["hp_names"].tolist() if "hp_names" in held else None,
             log_scale=log_scale if log_scale is not None else held.get("log_scale"),  # type: ignore[arg-type]
-            mode=str(held.get("direction", "min")),
+            mode=arrays.checked_mode(str(held.get("direction", "min"))),
             seconds=_durations(held.get("cost"), skip),
         )
 
@@ -121,7 +124,7 @@ class CurveTable:
 
     @property
     def best(self) -> float:
-        """The best reading that a study can come by, over all rows and steps."""
+        """The best reading that a study can get, over all rows and steps."""
         return float(self._best_of_rows.min() if self.mode == "min" else self._best_of_rows.max())
 
     def row(self, config: Mapping[str, Any]) -> int:
@@ -135,22 +138,18 @@ class CurveTable:
             ) from None
 
     def reading(self, config: Mapping[str, Any], step: int, seed: int = 0) -> float:
-        """The recorded reading; a table holds one run of each row, whatever the seed."""
+        """The recorded reading; a table holds one run per row, so the seed does not matter."""
         return float(self._Y[self.row(config), checked_step(step, self.max_resource) - 1])
 
     def seconds(self, config: Mapping[str, Any], step: int, seed: int = 0) -> float:
-        """The recorded duration of a step; 1 where none was given."""
+        """The recorded duration of a step; 1 if the table has none."""
         if self._seconds is None:
             return 1.0
-        # A step beyond the last takes as long as that one: it is for its reading to fail, with the reason.
+        # A step beyond the last takes as long as that one; its reading fails with the reason.
         return float(self._seconds[self.row(config), min(step, self.max_resource) - 1])
 
-    def __call__(self, trial: Trial) -> Iterator[float]:
-        for step in range(trial.start + 1, self.max_resource + 1):
-            yield self.reading(trial.config, step, trial.seed)
-
     def normalised_regret(self, seen: float | History) -> float:
-        """How far the best reading seen is from the best possible: 0 is there, 1 is as good as a median row.
+        """The regret of the best reading seen, divided by that of the median row: 0 is optimal, 1 is the median row.
 
         Infinite if nothing was seen. The same in both modes.
 
@@ -166,28 +165,26 @@ class CurveTable:
         return gap / typical
 
 
-def _checked_curves(Y: Any) -> NDArray[np.float64]:
+def _checked_curves(Y: Any) -> arrays.Array:
     curves = np.asarray(Y, dtype=float)
     if curves.ndim != 2 or not curves.size:
-        raise SpaceError(f"Y has the shape {curves.shape}; it needs one row a configuration and one column a step")
+        raise SpaceError(f"Y has the shape {curves.shape}; it needs one row per configuration and one column per step")
     return curves
 
 
 def _columns(X: Any, names: Sequence[str] | None, rows: int) -> dict[str, list[Any]]:
-    """The values of each parameter as plain Python ones."""
+    """The values of each parameter, by name."""
     values = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if values.ndim != 2 or not values.shape[1]:
-        raise SpaceError(f"X has the shape {values.shape}; it needs one row a configuration and one column a parameter")
+        raise SpaceError(
+            f"X has the shape {values.shape}; it needs one row per configuration and one column per parameter"
+        )
     if len(values) != rows:
         raise SpaceError(f"X has {len(values)} rows and Y has {rows}; they must agree")
     names = [f"x{i}" for i in range(1, values.shape[1] + 1)] if names is None else [str(name) for name in names]
     if len(set(names)) != values.shape[1]:
         raise SpaceError(f"X has {values.shape[1]} columns and the names are {names}; give each column its own")
-    return {name: [_plain(v) for v in column] for name, column in zip(names, values.T, strict=True)}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+    return {name: arrays.plain(column) for name, column in zip(names, values.T, strict=True)}
 
 
 def _log_names(log_scale: Sequence[bool] | Sequence[str] | None, names: list[str]) -> set[str]:
@@ -203,11 +200,9 @@ def _log_names(log_scale: Sequence[bool] | Sequence[str] | None, names: list[str
 
 
 def _space_of(columns: dict[str, list[Any]], logarithmic: set[str]) -> ConfigurationSpace:
-    """Ranges from the data; in place, whole numbers in a column become integers."""
-    from ConfigSpace import ConfigurationSpace
-
+    """Ranges from the data. Whole numbers in a column become integers, in place."""
     for name, values in columns.items():
-        if _is_numeric(values):
+        if arrays.is_numeric(values):
             if not all(math.isfinite(v) for v in values):
                 raise SpaceError(f"column {name!r} of X holds a value that is not finite; leave such rows out")
             kind = int if all(v == int(v) for v in values) else float
@@ -217,17 +212,11 @@ def _space_of(columns: dict[str, list[Any]], logarithmic: set[str]) -> Configura
     return space
 
 
-def _is_numeric(values: list[Any]) -> bool:
-    return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
-
-
 def _parameter(name: str, values: list[Any], logarithmic: bool) -> Any:
-    from ConfigSpace import CategoricalHyperparameter, Constant, Float, Integer
-
     distinct = list(dict.fromkeys(values))
     if len(distinct) == 1:
         return Constant(name, distinct[0])
-    if not _is_numeric(values):
+    if not arrays.is_numeric(values):
         return CategoricalHyperparameter(name, distinct)
     low, high = min(values), max(values)
     if logarithmic and low < _SMALLEST:
@@ -238,13 +227,13 @@ def _parameter(name: str, values: list[Any], logarithmic: bool) -> Any:
 
 
 def _outward(low: float, high: float) -> tuple[float, float]:
-    """A range that still holds both ends when ConfigSpace has rounded it to 13 decimals."""
+    """A range that still contains both ends after ConfigSpace has rounded it to 13 decimals."""
     lower, upper = float(np.round(low, 13)), float(np.round(high, 13))
     return lower - 1e-13 if lower > low else lower, upper + 1e-13 if upper < high else upper
 
 
 def _fitted(columns: dict[str, list[Any]], space: ConfigurationSpace) -> ConfigurationSpace:
-    """Check the columns against a space; their values become, in place, those that the space uses."""
+    """Check the columns against a space. Their values become those that the space uses, in place."""
     if set(columns) != set(space.keys()):
         raise SpaceError(f"the columns are {', '.join(columns)} and the space has {', '.join(space)}; they must agree")
     if space.conditions:
@@ -255,8 +244,6 @@ def _fitted(columns: dict[str, list[Any]], space: ConfigurationSpace) -> Configu
 
 
 def _legal(parameter: Any, value: Any) -> Any:
-    from ConfigSpace.hyperparameters import FloatHyperparameter, IntegerHyperparameter
-
     if not parameter.legal_value(value):
         raise SpaceError(
             f"X gives {parameter.name!r} the value {value!r}, outside of {parameter}; "
@@ -267,13 +254,11 @@ def _legal(parameter: Any, value: Any) -> Any:
     if isinstance(parameter, FloatHyperparameter):
         return float(value)
     choices = next(getattr(parameter, key) for key in ("choices", "sequence", "value") if hasattr(parameter, key))
-    return next(_plain(c) for c in (choices if isinstance(choices, Sequence) else [choices]) if c == value)
+    return next(c for c in arrays.plain(choices if isinstance(choices, Sequence) else [choices]) if c == value)
 
 
-def _tell_apart(columns: dict[str, list[Any]], space: ConfigurationSpace) -> None:
-    """Number the rows that have the same values, by one more parameter."""
-    from ConfigSpace import Integer
-
+def _number_equal_rows(columns: dict[str, list[Any]], space: ConfigurationSpace) -> None:
+    """Number the rows that have the same values by one more parameter."""
     seen: Counter[tuple[Any, ...]] = Counter()
     numbers = []
     for row in zip(*columns.values(), strict=True):
@@ -287,18 +272,16 @@ def _tell_apart(columns: dict[str, list[Any]], space: ConfigurationSpace) -> Non
     space.add(Integer(_RECORDING, (0, max(numbers))))
 
 
-def _best_of_rows(Y: NDArray[np.float64], mode: str) -> NDArray[np.float64]:
-    """Each row's best reading before its first bad one, which ends the trial; rows without any are left out."""
+def _best_of_rows(Y: arrays.Array, mode: str) -> arrays.Array:
+    """Each row's best reading before its first non-finite one, which ends the trial; rows without any are left out."""
     reachable = np.logical_and.accumulate(np.isfinite(Y), axis=1)
     if not reachable.any():
         raise SpaceError("Y has no row whose first reading is finite: every trial would fail")
-    kept = reachable[:, 0]
-    if mode == "min":
-        return np.asarray(np.where(reachable, Y, np.inf)[kept].min(axis=1))
-    return np.asarray(np.where(reachable, Y, -np.inf)[kept].max(axis=1))
+    sign = 1.0 if mode == "min" else -1.0
+    return np.asarray(sign * np.where(reachable, sign * Y, np.inf)[reachable[:, 0]].min(axis=1))
 
 
-def _held_after_end(Y: NDArray[np.float64], held: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+def _hold_last_readings(Y: arrays.Array, held: dict[str, NDArray[Any]]) -> arrays.Array:
     if "length" not in held:
         return Y
     length = np.asarray(held["length"], dtype=int)
@@ -308,6 +291,6 @@ def _held_after_end(Y: NDArray[np.float64], held: dict[str, NDArray[Any]]) -> ND
     return np.where(over & planned[:, None], last[:, None], Y)
 
 
-def _durations(cost: NDArray[Any] | None, skip: int) -> NDArray[np.float64] | None:
-    """From seconds since the start to seconds a step."""
+def _durations(cost: NDArray[Any] | None, skip: int) -> arrays.Array | None:
+    """Seconds per step from seconds since the start."""
     return None if cost is None else np.diff(np.asarray(cost, dtype=float), axis=1, prepend=0.0)[:, skip:]

@@ -1,7 +1,7 @@
-"""Test functions whose minimum is known, in plain numbers.
+"""Test functions with a known minimum.
 
-The smooth ones are those of Surjanovic and Bingham's Virtual Library of Simulation Experiments, with
-its bounds and constants. ``mixed`` and ``conditional`` are ours: small enough to read, with what real spaces have.
+The smooth ones are those of Surjanovic and Bingham's Virtual Library of Simulation Experiments, with its bounds and
+constants. ``mixed`` and ``conditional`` are ours: small, with the kinds of parameters that real spaces have.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,11 @@ Point = Sequence[float]
 
 @dataclass(frozen=True)
 class Smooth:
-    """A function of real numbers. ``at`` is a minimiser: a point, or one coordinate for any number of them."""
+    """A function of real numbers. With ``any_dimensions`` the bounds and the minimiser are those of each coordinate."""
 
     function: Callable[[Point], float]
     bounds: tuple[tuple[float, float], ...]
-    at: tuple[float, ...]
+    minimiser: tuple[float, ...]
     any_dimensions: bool = False
 
 
@@ -56,19 +57,11 @@ _HARTMANN_6 = (
 )
 
 
-def _hartmann(x: Point, scales: Sequence[Point], centres: Sequence[Point]) -> float:
+def hartmann(scales: Sequence[Point], centres: Sequence[Point], x: Point) -> float:
     total = 0.0
     for weight, scale, centre in zip(_HARTMANN_WEIGHTS, scales, centres, strict=True):
         total -= weight * math.exp(-sum(a * (v - p) ** 2 for a, v, p in zip(scale, x, centre, strict=True)))
     return total
-
-
-def hartmann3(x: Point) -> float:
-    return _hartmann(x, *_HARTMANN_3)
-
-
-def hartmann6(x: Point) -> float:
-    return _hartmann(x, *_HARTMANN_6)
 
 
 def ackley(x: Point) -> float:
@@ -102,9 +95,9 @@ def styblinski_tang(x: Point) -> float:
 
 SMOOTH = {
     "branin": Smooth(branin, ((-5.0, 10.0), (0.0, 15.0)), (math.pi, 2.275)),
-    "hartmann3": Smooth(hartmann3, ((0.0, 1.0),) * 3, (0.1145888706, 0.5556488937, 0.8525469854)),
+    "hartmann3": Smooth(partial(hartmann, *_HARTMANN_3), ((0.0, 1.0),) * 3, (0.1145888706, 0.5556488937, 0.8525469854)),
     "hartmann6": Smooth(
-        hartmann6,
+        partial(hartmann, *_HARTMANN_6),
         ((0.0, 1.0),) * 6,
         (0.2016895081, 0.1500106888, 0.4768739716, 0.2753324299, 0.3116516190, 0.6573005327),
     ),
@@ -119,11 +112,11 @@ SMOOTH = {
 
 @dataclass(frozen=True)
 class Structured:
-    """A function of a whole configuration, with one that minimises it."""
+    """A function of a configuration, with one that minimises it."""
 
     function: Callable[[Mapping[str, Any]], float]
     space: Callable[[], ConfigurationSpace]
-    at: Mapping[str, Any]
+    minimiser: Mapping[str, Any]
 
 
 _ACTIVATIONS = {"relu": (0.0, -2.0), "tanh": (0.2, -3.0), "gelu": (0.1, -2.5)}
@@ -168,3 +161,18 @@ STRUCTURED = {
     "mixed": Structured(mixed, _mixed_space, {"activation": "relu", "layers": 5, "normalise": True, "rate": 0.01}),
     "conditional": Structured(conditional, _conditional_space, {"model": "svm", "C": 10.0, "gamma": 0.01}),
 }
+
+
+@cache
+def function_of_configurations(name: str, dimensions: int | None) -> Structured:
+    """Any of the functions by name; the parameters of a smooth one are x1, x2, …"""
+    if name in STRUCTURED:
+        return STRUCTURED[name]
+    smooth = SMOOTH[name]
+    copies = (dimensions or 2) if smooth.any_dimensions else 1
+    names = tuple(f"x{i}" for i in range(1, copies * len(smooth.bounds) + 1))
+    return Structured(
+        lambda config: smooth.function([config[name] for name in names]),
+        lambda: space(**dict(zip(names, smooth.bounds * copies, strict=True))),
+        dict(zip(names, smooth.minimiser * copies, strict=True)),
+    )

@@ -1,4 +1,4 @@
-"""Tables that hold every combination of a grid, often several runs of each."""
+"""Tables with the results of every combination of a grid, often of several runs each."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Constant, Float, OrdinalHyperparameter
 
 from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
-from shoestring.problems.arrays import checked_mode, checked_seconds, checked_step, read_arrays, required
+from shoestring.problems import arrays
+from shoestring.problems.base import checked_step, return_reading
 
 if TYPE_CHECKING:
-    from shoestring.executors.base import Trial
+    from shoestring.study import Mode
 
-# What the known tables call their readings, and which way is better.
-_METRICS = {"val_loss": "min", "val_acc": "max"}
+# The names of the readings in known tables, and the mode of each.
+_METRICS: dict[str, Mode] = {"val_loss": "min", "val_acc": "max"}
 
 
 class GridTable:
-    """A dense array of results, one axis a parameter, and one more for repeated runs if there are any.
+    """A dense array of results with one axis per parameter, and one more for repeated runs if there are any.
 
-    ``axes`` gives the values along each axis, in the order of the array's axes. Numbers are searched
-    as an ordered list, anything else as choices. With ``continuous`` every parameter is a real range
-    instead, and a value between two of the grid counts as the nearest. The trial's seed draws which
-    of the repeated runs is read; those without a finite value were not recorded and are not drawn.
+    ``axes`` gives the values along each axis, in the order of the array's axes. Numbers become an ordinal parameter,
+    anything else a choice. With ``continuous`` every parameter is a real range instead, and a value between two grid
+    values counts as the nearest. The trial's seed draws which of the repeated runs is read; those without a finite
+    value were not recorded and are not drawn.
 
     >>> from shoestring.problems import GridTable
     >>> table = GridTable([[3.0, 2.0], [1.0, 4.0]], {"width": [16, 32], "act": ["relu", "tanh"]})
@@ -36,22 +37,21 @@ class GridTable:
     """
 
     max_resource = 1
+    __call__ = return_reading
 
     def __init__(
         self,
         values: Any,
         axes: Mapping[str, Sequence[Any]],
         *,
-        mode: str = "min",
+        mode: Mode = "min",
         seconds: Any = None,
         continuous: bool = False,
     ) -> None:
-        from ConfigSpace import ConfigurationSpace
-
-        self.mode = checked_mode(mode)
-        self.axes = {name: _plain(axis) for name, axis in axes.items()}
+        self.mode = arrays.checked_mode(mode)
+        self.axes = {name: _values(axis) for name, axis in axes.items()}
         self._values = _with_repeats(values, self.axes)
-        self._seconds = checked_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
+        self._seconds = arrays.checked_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
         self._continuous = continuous
         self.space = ConfigurationSpace()
         self.space.add([_parameter(name, axis, continuous) for name, axis in self.axes.items()])
@@ -60,24 +60,23 @@ class GridTable:
 
     @classmethod
     def load(cls, path: str | Path) -> GridTable:
-        """A table from an ``.npz``, its own axes (``reward``, ``dims``, ``coords_0`` …) or those of ``space.json``.
+        """A table from an ``.npz`` with its own axes (``reward``, ``dims``, ``coords_0`` …) or those of ``space.json``.
 
-        The first kind is read by the nearest grid value. Beside the second lies ``space.json`` with the
-        ``order`` of the axes and their ``choices``; the array is ``val_loss`` or ``val_acc``, with the
-        seconds in ``train_time``.
+        The first kind is continuous. The second has the array ``val_loss`` or ``val_acc``, with the seconds in
+        ``train_time``, and next to it ``space.json`` with the ``order`` of the axes and their ``choices``.
         """
         path = Path(path)
-        held = read_arrays(path)
+        held = arrays.read_arrays(path)
         if "reward" in held:
             dims = [str(name) for name in held["dims"]] if "dims" in held else []
             coordinates = [f"coords_{i}" for i in range(len(dims))]
-            required(held, ["reward", "dims", *coordinates], path)
+            arrays.check_names(held, ["reward", "dims", *coordinates], path)
             axes = dict(zip(dims, (held[c].tolist() for c in coordinates), strict=True))
             return cls(held["reward"], axes, mode="max", continuous=True)
         metric = next((name for name in _METRICS if name in held), None)
         if metric is None:
             raise SpaceError(f"{path} has none of the arrays reward, {', '.join(_METRICS)}; it holds {', '.join(held)}")
-        return cls(held[metric], _axes_beside(path), mode=_METRICS[metric], seconds=held.get("train_time"))
+        return cls(held[metric], _axes_from_json(path), mode=_METRICS[metric], seconds=held.get("train_time"))
 
     def __repr__(self) -> str:
         shape = " x ".join(str(len(axis)) for axis in self.axes.values())
@@ -85,7 +84,7 @@ class GridTable:
 
     @property
     def best(self) -> float:
-        """The best mean over repeated runs; a single lucky run can lie beyond."""
+        """The best mean over repeated runs; a single run can be better."""
         return float(self._means[self._best_at])
 
     @property
@@ -97,7 +96,7 @@ class GridTable:
         return float(self._means[self.index(config)])
 
     def index(self, config: Mapping[str, Any]) -> tuple[int, ...]:
-        """Where a configuration stands in the array."""
+        """The position of a configuration in the array."""
         return tuple(self._position(name, config) for name in self.axes)
 
     def _position(self, name: str, config: Mapping[str, Any]) -> int:
@@ -121,21 +120,16 @@ class GridTable:
         return float(self._values[self._run(config, seed)])
 
     def seconds(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
-        """How long the run took that the reading is of; 1 where none was given."""
+        """The duration of the run that ``reading`` reads; 1 if the table has none."""
         return 1.0 if self._seconds is None else float(self._seconds[self._run(config, seed)])
 
-    def __call__(self, trial: Trial) -> float:
-        return self.reading(trial.config, 1, trial.seed)
 
-
-def _plain(axis: Sequence[Any]) -> list[Any]:
-    """Python's own values; a whole number among reals is a real one."""
-    values = [v.item() if hasattr(v, "item") else v for v in axis]
-    return [float(v) for v in values] if any(isinstance(v, float) for v in values) and _numeric(values) else values
-
-
-def _numeric(axis: Sequence[Any]) -> bool:
-    return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in axis)
+def _values(axis: Sequence[Any]) -> list[Any]:
+    """The values along an axis; whole numbers among floats become floats."""
+    values = arrays.plain(axis)
+    if arrays.is_numeric(values) and any(isinstance(v, float) for v in values):
+        return [float(v) for v in values]
+    return values
 
 
 def _as_repeats(values: Any, axes: int) -> Any:
@@ -143,9 +137,9 @@ def _as_repeats(values: Any, axes: int) -> Any:
     return array[..., None] if array is not None and array.ndim == axes else array
 
 
-def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
+def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> arrays.Array:
     """The array with an axis for repeated runs, of length 1 if there were none."""
-    array: NDArray[np.float64] = _as_repeats(values, len(axes))
+    array: arrays.Array = _as_repeats(values, len(axes))
     lengths = tuple(len(axis) for axis in axes.values())
     if array.shape[:-1] != lengths or not array.size:
         raise SpaceError(
@@ -156,20 +150,20 @@ def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> NDArray[np.
 
 
 def _parameter(name: str, axis: list[Any], continuous: bool) -> Any:
-    from ConfigSpace import CategoricalHyperparameter, Constant, Float, OrdinalHyperparameter
-
     if len(set(axis)) != len(axis):
         raise SpaceError(f"the axis {name!r} names a value twice: {axis}")
     if len(axis) == 1:
         return Constant(name, axis[0])
     if continuous:
-        if not _numeric(axis):
+        if not arrays.is_numeric(axis):
             raise SpaceError(f"the axis {name!r} is {axis}; a continuous table needs numbers")
         return Float(name, (float(min(axis)), float(max(axis))))
-    return OrdinalHyperparameter(name, sorted(axis)) if _numeric(axis) else CategoricalHyperparameter(name, axis)
+    if arrays.is_numeric(axis):
+        return OrdinalHyperparameter(name, sorted(axis))
+    return CategoricalHyperparameter(name, axis)
 
 
-def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _means(values: arrays.Array) -> arrays.Array:
     """Means over the recorded runs, NaN where there is none."""
     recorded = np.isfinite(values)
     counts = recorded.sum(axis=-1)
@@ -177,19 +171,19 @@ def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _where_best(means: NDArray[np.float64], mode: str) -> tuple[int, ...]:
+def _where_best(means: arrays.Array, mode: str) -> tuple[int, ...]:
     if not np.isfinite(means).any():
         raise SpaceError("the array holds no finite value: every trial would fail")
     place = np.nanargmin(means) if mode == "min" else np.nanargmax(means)
     return tuple(int(i) for i in np.unravel_index(place, means.shape))
 
 
-def _axes_beside(path: Path) -> dict[str, list[Any]]:
-    beside = path.with_name("space.json")
+def _axes_from_json(path: Path) -> dict[str, list[Any]]:
+    file = path.with_name("space.json")
     try:
-        body = json.loads(beside.read_text())
+        body = json.loads(file.read_text())
         return {name: body["choices"][name] for name in body["order"]}
     except OSError:
-        raise SpaceError(f"there is no {beside}, which names the axes of {path.name}") from None
+        raise SpaceError(f"there is no {file}, which names the axes of {path.name}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise SpaceError(f"{beside} cannot be read: it needs 'order' and 'choices' ({error})") from None
+        raise SpaceError(f"{file} cannot be read: it needs 'order' and 'choices' ({error})") from None

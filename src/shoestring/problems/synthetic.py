@@ -1,50 +1,46 @@
-"""Functions with a known minimum as problems, as they are or as the ends of learning curves."""
+"""Functions with a known minimum as problems, as they are or as the final values of learning curves."""
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
-from shoestring.problems.arrays import checked_step
-from shoestring.problems.functions import SMOOTH, STRUCTURED
+from shoestring.problems.base import checked_step, return_reading, standard_normal, yield_readings
+from shoestring.problems.functions import SMOOTH, STRUCTURED, Structured, function_of_configurations
 from shoestring.spaces.codec import Config
-from shoestring.spaces.definition import space
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
 
-    from shoestring.executors.base import Trial
-
-_NORMAL = NormalDist()
-
-
-def _normal(seed: int, step: int, purpose: str) -> float:
-    """A standard normal number by key; making a generator for each would cost more than the rest of a step."""
-    return _NORMAL.inv_cdf((integer(seed, step, purpose) + 0.5) / 2**31)
+    from shoestring.study import Mode
 
 
 @dataclass(frozen=True)
 class Synthetic:
     """A function to minimise whose minimum is known.
 
-    ``name`` is branin, hartmann3, hartmann6, ackley, rosenbrock, levy, rastrigin, sphere,
-    styblinski-tang, mixed or conditional; ``dimensions`` says how many parameters those from ackley
-    to styblinski-tang have (2 if left out). ``noise`` is the standard deviation of what is added to a
-    reading. A step takes ``duration`` seconds of the virtual clock, times a log-normal factor of
-    ``spread``. Noise and durations follow from the trial's seed and the step.
+    ``name`` is branin, hartmann3, hartmann6, ackley, rosenbrock, levy, rastrigin, sphere, styblinski-tang, mixed or
+    conditional; ``dimensions`` is the number of parameters of those from ackley to styblinski-tang (by default 2).
+    ``noise`` is the standard deviation of the normal noise in a reading. A step takes ``duration`` seconds of the
+    virtual clock times a log-normal factor with parameter ``spread``. Noise and durations follow from the trial's
+    seed and the step.
 
     >>> from shoestring.problems import Synthetic
     >>> problem = Synthetic("branin")
     >>> round(problem.best, 6), problem.value({"x1": 0.0, "x2": 0.0}) > problem.best
     (0.397887, True)
     """
+
+    mode: ClassVar[Mode] = "min"
+    max_resource: ClassVar[int] = 1
+    __call__ = return_reading
 
     name: str
     dimensions: int | None = None
@@ -68,32 +64,17 @@ class Synthetic:
                 raise SpaceError(f"{option} is {getattr(self, option)!r}; it is a number, 0 or more")
 
     @property
-    def mode(self) -> str:
-        return "min"
-
-    @property
-    def max_resource(self) -> int:
-        return 1
+    def _function(self) -> Structured:
+        return function_of_configurations(self.name, self.dimensions)
 
     @cached_property
     def space(self) -> ConfigurationSpace:
-        if self.name in STRUCTURED:
-            return STRUCTURED[self.name].space()
-        return space(**dict(zip(self._names, self._stretched(SMOOTH[self.name].bounds), strict=True)))
-
-    def _stretched(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        return values * (self.dimensions or 2) if SMOOTH[self.name].any_dimensions else values
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(f"x{i}" for i in range(1, len(self._stretched(SMOOTH[self.name].bounds)) + 1))
+        return self._function.space()
 
     @property
     def best_config(self) -> Config:
         """A configuration with the best value; there may be others."""
-        if self.name in STRUCTURED:
-            return dict(STRUCTURED[self.name].at)
-        return dict(zip(self._names, self._stretched(SMOOTH[self.name].at), strict=True))
+        return dict(self._function.minimiser)
 
     @cached_property
     def best(self) -> float:
@@ -102,32 +83,27 @@ class Synthetic:
 
     def value(self, config: Mapping[str, Any]) -> float:
         """The function itself, without noise."""
-        if self.name in STRUCTURED:
-            return STRUCTURED[self.name].function(config)
-        return SMOOTH[self.name].function([config[name] for name in self._names])
+        return self._function.function(config)
 
     def noise_at(self, step: int, seed: int) -> float:
         """What is added to the reading of a step."""
-        return self.noise * _normal(seed, step, "noise") if self.noise else 0.0
+        return self.noise * standard_normal(seed, step, "noise") if self.noise else 0.0
 
     def reading(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
         return self.value(config) + self.noise_at(step, seed)
 
     def seconds(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
-        return self.duration * math.exp(self.spread * _normal(seed, step, "seconds")) if self.spread else self.duration
-
-    def __call__(self, trial: Trial) -> float:
-        return self.reading(trial.config, 1, trial.seed)
+        factor = math.exp(self.spread * standard_normal(seed, step, "seconds")) if self.spread else 1.0
+        return self.duration * factor
 
 
 @dataclass(frozen=True)
 class WithCurves:
-    """A function as the end of a learning curve of ``max_resource`` steps.
+    """A function as the final value of a learning curve of ``max_resource`` steps.
 
-    At step k a reading lies above the function's value by ``height`` (1 + regret) (k^-r - R^-r) / (1 - R^-r),
-    a power law that is 0 at the last step R. Its rate r is between ``slowest`` and ``fastest``; each
-    configuration has its own, so curves cross and an early lead can deceive. Noise and durations are
-    the function's.
+    At step k a reading lies above the function's value by (1 + regret) (k^-r - R^-r) / (1 - R^-r),
+    a power law that is 0 at the last step R. Each configuration has its own rate r between ``slowest`` and
+    ``fastest``, so curves cross and an early lead can be misleading. Noise and durations are the function's.
 
     >>> from shoestring.problems import Synthetic, WithCurves
     >>> problem = WithCurves(Synthetic("branin"), max_resource=27)
@@ -136,9 +112,15 @@ class WithCurves:
     True
     """
 
+    mode: ClassVar[Mode] = "min"
+    space = property(attrgetter("function.space"))
+    best = property(attrgetter("function.best"))
+    best_config = property(attrgetter("function.best_config"))
+    seconds = property(attrgetter("function.seconds"))
+    __call__ = yield_readings
+
     function: Synthetic
     max_resource: int
-    height: float = 1.0
     slowest: float = 0.3
     fastest: float = 1.5
 
@@ -148,24 +130,8 @@ class WithCurves:
         if not 0 < self.slowest <= self.fastest:
             raise SpaceError(f"the rates are from {self.slowest} to {self.fastest}; they must be positive and in order")
 
-    @property
-    def mode(self) -> str:
-        return self.function.mode
-
-    @property
-    def space(self) -> ConfigurationSpace:
-        return self.function.space
-
-    @property
-    def best(self) -> float:
-        return self.function.best
-
-    @property
-    def best_config(self) -> Config:
-        return self.function.best_config
-
     def rate(self, config: Mapping[str, Any]) -> float:
-        """How fast a configuration learns: any number in the range, but always the same for the same values."""
+        """How fast a configuration learns: a pseudo-random number in the range that follows from its values."""
         share = integer(0, 0, repr(sorted(config.items()))) / 2**31
         return self.slowest + share * (self.fastest - self.slowest)
 
@@ -173,11 +139,4 @@ class WithCurves:
         rate, value = self.rate(config), self.function.value(config)
         end = math.pow(self.max_resource, -rate)
         left = (math.pow(checked_step(step, self.max_resource), -rate) - end) / (1 - end)
-        return value + self.height * (1 + value - self.best) * left + self.function.noise_at(step, seed)
-
-    def seconds(self, config: Mapping[str, Any], step: int, seed: int = 0) -> float:
-        return self.function.seconds(config, step, seed)
-
-    def __call__(self, trial: Trial) -> Iterator[float]:
-        for step in range(trial.start + 1, self.max_resource + 1):
-            yield self.reading(trial.config, step, trial.seed)
+        return value + (1 + value - self.function.best) * left + self.function.noise_at(step, seed)

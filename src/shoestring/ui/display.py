@@ -1,8 +1,8 @@
-"""The live display: what was burned, what it bought, what is running.
+"""The live display: what was spent, the best configuration so far, what is running.
 
-It reads the history from a thread of its own while the study adds to it. Lists of the history only
-grow and a copy of a dictionary is taken in one go, so a frame is at worst a moment behind. A frame
-that cannot be drawn is skipped: the display must never end a study.
+It reads the history from its own thread while the study appends to it. The lists of the history only grow, and a
+dictionary is copied in one operation, so a frame is at worst a moment behind. A frame that cannot be drawn is
+skipped: the display must never end a study.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -20,18 +21,18 @@ from rich.text import Text
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.workers import ticks
-from shoestring.ui.formatting import amount, duration, method_name, number, settings, states
+from shoestring.ui.formatting import amount, best_line, duration, method_name, number, settings, states
 
 logger = logging.getLogger("shoestring")
 
 _FRAMES_PER_SECOND = 5
-# Drawing may take this share of the time; a study of very many trials is drawn less often.
+# Drawing may take this share of the time: a study with very many trials is drawn less often.
 _SHARE = 0.02
 _ROWS = 8
 
 
 class Display:
-    """A live display that cannot fail: whatever goes wrong in it is logged and the study goes on."""
+    """A live display that cannot fail: an error in it is logged and the study goes on."""
 
     def __init__(self, journal: Journal, note: str = "", console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -39,54 +40,53 @@ class Display:
         self._live = _Live(Screen(journal), console=self._console, refresh_per_second=_FRAMES_PER_SECOND)
 
     def start(self) -> None:
-        try:
+        with _log_errors("the display could not be started"):
             if self._note:
                 self._console.print(Text(self._note, style="dim"))
             self._live.start(refresh=True)
-        except Exception as error:
-            logger.debug("the display could not be started: %s", error)
 
     def stop(self) -> None:
-        """Draw the last frame and give the terminal back, also if Ctrl-C is pressed meanwhile."""
+        """Draw the last frame and restore the terminal, also if Ctrl-C is pressed meanwhile."""
         try:
-            self._live.stop()
-        except Exception as error:
-            logger.debug("the display could not be ended: %s", error)
+            with _log_errors("the display could not be stopped"):
+                self._live.stop()
         finally:
-            try:
+            with _log_errors("the cursor could not be shown"):
                 self._console.show_cursor(True)
-            except Exception as error:
-                logger.debug("the cursor could not be shown: %s", error)
 
 
 class _Live(Live):
     def refresh(self) -> None:
-        try:
+        with _log_errors("a frame could not be drawn"):
             super().refresh()
-        except Exception as error:
-            logger.debug("a frame could not be drawn: %s", error)
+
+
+@contextmanager
+def _log_errors(message: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        logger.debug("%s: %s", message, error)
 
 
 class Screen:
-    """One frame after another, each made from the history as it stands."""
+    """Frames, each drawn from the current history."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._began = ticks()
+        self._started = ticks()
         self._spent = journal.history.ledger.spent()
         self._method = method_name(journal.history.opened.method)
         self._frame: RenderableType = Text("")
         self._due = 0.0
 
     def __rich__(self) -> RenderableType:
-        began = ticks()
-        if began >= self._due:
-            try:
+        started = ticks()
+        if started >= self._due:
+            with _log_errors("a frame could not be made"):
                 self._frame = self._draw(self._journal.history)
-            except Exception as error:
-                logger.debug("a frame could not be made: %s", error)
             now = ticks()
-            self._due = now + (now - began) / _SHARE
+            self._due = now + (now - started) / _SHARE
         return self._frame
 
     def _draw(self, history: History) -> RenderableType:
@@ -103,13 +103,13 @@ class Screen:
         return grid
 
     def _headline(self, history: History) -> Text:
-        elapsed = ticks() - self._began
+        elapsed = ticks() - self._started
         line = Text.assemble((self._journal.name, "bold"), f"  {self._method}  {duration(int(elapsed))}")
         left = self._time_left(history, elapsed)
         return line.append(f", about {duration(max(round(left), 1))} left" if left else "")
 
     def _time_left(self, history: History, elapsed: float) -> float | None:
-        """When the first unit is used up at the rate at which it was spent so far."""
+        """Seconds until the first unit of the budget is used up, at the rate at which it was spent so far."""
         ledger = history.ledger
         spent, limits = ledger.spent(), ledger.budget.limits()
         rates = {unit: (spent[unit] - self._spent[unit]) / elapsed for unit in limits if elapsed > 1}
@@ -127,9 +127,8 @@ def _best(history: History) -> Text:
     best = history.best()
     if best is None:
         return Text("no reading yet", style="dim")
-    step = f" at step {best.step}" if history.max_resource else ""
-    line = Text.assemble((number(best.value), "bold green"), f"{step} of arm {best.arm}\n")
-    return line.append(settings(best.config))
+    value, _, place = best_line(best).partition(" ")
+    return Text.assemble((value, "bold green"), f" {place}\n{settings(best.config)}")
 
 
 def _running(trials: list[TrialRecord]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How values are said to a person: the same words in the live display and on the command line."""
+"""How values are shown to people: the same in the live display and on the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shoestring.core.history import TrialRecord
+from shoestring.core.history import Best, TrialRecord
+from shoestring.methods.registry import described, named, names
 
 STATES = ("running", "paused", "finished", "failed", "stopped", "lost")
 
@@ -25,6 +26,10 @@ def settings(config: Mapping[str, Any]) -> str:
     return "  ".join(f"{name}={number(value)}" for name, value in config.items())
 
 
+def best_line(best: Best) -> str:
+    return f"{number(best.value)} at step {best.step} of configuration {best.arm} (trial {best.trial})"
+
+
 def duration(seconds: float) -> str:
     """Seconds in the two units that matter.
 
@@ -41,7 +46,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(unit: str, value: float) -> str:
-    """An amount of one of the budget's units, without its name where the words carry it."""
+    """An amount of one of the budget's units, without the name of the unit."""
     return duration(value) if unit == "seconds" else f"{value:,.6g}"
 
 
@@ -56,15 +61,13 @@ def states(trials: Iterable[TrialRecord]) -> str:
 
 
 def method_name(description: Mapping[str, Any]) -> str:
-    """The name of a method as it stands in a log: a known name if it has one, else its parts.
+    """The name of a method from its description in a log: a registered name if it has one, else its parts.
 
     >>> from shoestring.methods.registry import described, named
     >>> from shoestring.ui.formatting import method_name
     >>> method_name(described(named("asha"))), method_name({"class": "mine:Method"})
     ('asha', 'mine:Method')
     """
-    from shoestring.methods.registry import described, named, names
-
     for name in names():
         if name != "auto" and described(named(name)) == description:
             return name

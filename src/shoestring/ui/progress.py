@@ -1,4 +1,4 @@
-"""What a person sees while a study runs; nothing at all when the output is not a terminal."""
+"""Shows the progress of a study while it runs, if the output is a terminal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ logger = logging.getLogger("shoestring")
 
 @contextmanager
 def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[None]:
-    """Show how the study goes. None shows it if standard error is a terminal, True and False always and never.
+    """Show the progress of a study: always (True), never (False), or if standard error is a terminal (None).
 
-    The display redraws itself a few times a second from a thread of its own, so that it goes on
-    during long steps.
+    The display redraws itself a few times a second from its own thread, also during long steps.
     """
     if note:
         logger.info(note)
@@ -37,5 +36,5 @@ def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[N
 def _is_terminal() -> bool:
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
+    except (AttributeError, ValueError):  # it is missing or closed
         return False

@@ -11,24 +11,25 @@ from typing import Any
 
 import click
 
-from shoestring.cli.studies import json_option, study_arguments, study_names
+from shoestring.cli.arguments import json_option, study_arguments
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.core.workers import is_alive
 from shoestring.errors import MethodError, StorageError
+from shoestring.logs import open_log
 from shoestring.study import Study
-from shoestring.ui.formatting import STATES, amount, count_states, method_name, number, settings, states
+from shoestring.ui.formatting import STATES, amount, best_line, count_states, method_name, number, settings, states
 
 
 @click.command(epilog="\b\nExample:\n  shoestring status shoestring.db")
 @study_arguments
 @json_option
 def status(storage: str, name: str | None, as_json: bool) -> None:
-    """How far a study is: what was spent, what is left, the best so far, what is running.
+    """Show how far a study is: what was spent, what is left, the best so far, what is running.
 
     Without NAME it shows all studies of the storage; --json then prints a list if there are several.
     """
-    names = [name] if name else study_names(storage)
+    names = [name] if name else open_log(storage, create=False).studies()
     studies = [Study.load(storage, each) for each in names] or [Study.load(storage, None)]
     if as_json:
         found = [summary(study) for study in studies]
@@ -44,13 +45,12 @@ def status(storage: str, name: str | None, as_json: bool) -> None:
 @study_arguments
 @json_option
 def best(storage: str, name: str | None, as_json: bool) -> None:
-    """The best configuration so far."""
-    study = Study.load(storage, name)
-    found = study.best
+    """Show the best configuration so far, and the trial whose directory holds its files."""
+    found = Study.load(storage, name).best
     if as_json:
         print_json(vars(found))
         return
-    click.echo(f"{number(found.value)} at step {found.step} (arm {found.arm})")
+    click.echo(best_line(found))
     for key, value in found.config.items():
         click.echo(f"  {key} = {value!r}")
 
@@ -61,16 +61,14 @@ def best(storage: str, name: str | None, as_json: bool) -> None:
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N.")
 @json_option
 def trials(storage: str, name: str | None, state: str | None, last: int | None, as_json: bool) -> None:
-    """The trials in the order they were started."""
+    """List the trials in the order they were started."""
     study = Study.load(storage, name)
     chosen = [trial for trial in study.trials if state in (None, trial.state)][-(last or 0) :]
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
         return
-    for line in table(
-        ["trial", "arm", "state", "step", "value", "configuration"],
-        [[_cell(value) for value in _trial_row(trial)] for trial in chosen],
-    ):
+    heads = ["trial", "arm", "state", "step", "value", "configuration"]
+    for line in table(heads, [_trial_row(trial) for trial in chosen]):
         click.echo(line)
 
 
@@ -79,9 +77,10 @@ def trials(storage: str, name: str | None, state: str | None, last: int | None, 
 @click.option("--format", "kind", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file to write instead of printing.")
 def export(storage: str, name: str | None, kind: str, output: Path | None) -> None:
-    """All readings: as CSV one row a reading, as JSON the study with its trials."""
+    """Export all readings: as CSV with one row per reading, as JSON the study with its trials."""
     study = Study.load(storage, name)
-    text = _as_csv(study.rows()) if kind == "csv" else _as_json(study)
+    everything = {**summary(study), "trials": [trial_record(trial) for trial in study.trials]}
+    text = _as_csv(study.rows()) if kind == "csv" else _as_json(everything) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return
@@ -97,9 +96,9 @@ def export(storage: str, name: str | None, kind: str, output: Path | None) -> No
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, storage: str, name: str | None, as_json: bool) -> None:
-    """Decide again along the log: every grant must be what the method decides from what came before.
+    """Replay the log and check every decision of the method.
 
-    The exit code is 1 if a grant differs; the first such event is named.
+    The exit code is 1 if a decision differs; the first such event is named.
     """
     study = Study.load(storage, name)
     found = study.verify()
@@ -113,23 +112,23 @@ def verify(ctx: click.Context, storage: str, name: str | None, as_json: bool) ->
 
 
 def show_status(study: Study) -> None:
-    """A study in a few lines."""
+    """Print a study in a few lines."""
     history = study.history
-    click.echo(f"{study.name}: {condition(study)}")
-    rows = [["method", method_name(history.opened.method)]]
-    for unit, limit in history.ledger.budget.limits().items():
-        spent = history.ledger.spent()[unit]
-        rows.append([unit, f"{amount(unit, spent)} of {amount(unit, limit)} spent"])
-    rows.append(["trials", f"{len(history.trials)}: {states(history.trials)}"])
-    rows.append(["best", _best_words(study)])
+    ledger, found = history.ledger, history.best()
+    rows = [("method", method_name(history.opened.method))]
+    for unit, limit in ledger.budget.limits().items():
+        rows.append((unit, f"{amount(unit, ledger.spent()[unit])} of {amount(unit, limit)} spent"))
+    rows.append(("trials", f"{len(history.trials)}: {states(history.trials)}"))
+    rows.append(("best", "no reading yet" if found is None else f"{best_line(found)}, {settings(found.config)}"))
     for trial in history.running.values():
-        rows.append(["running", f"trial {trial.index}, step {trial.step} of {trial.until}, {settings(trial.config)}"])
-    for label, words in rows:
-        click.echo(f"  {label:<12}{words}")
+        rows.append(("running", f"trial {trial.index}, step {trial.step} of {trial.until}, {settings(trial.config)}"))
+    click.echo(f"{study.name}: {condition(study)}")
+    for label, text in rows:
+        click.echo(f"  {label:<12}{text}")
 
 
 def condition(study: Study) -> str:
-    """How a study stands. The method is asked only where the log does not tell: that takes longer."""
+    """The state of a study. The method, which takes longer, is asked only if the log alone does not say it."""
     history = study.history
     if history.running:
         alive = any(is_alive(trial.worker) for trial in history.running.values())
@@ -172,59 +171,46 @@ def trial_record(trial: TrialRecord) -> dict[str, Any]:
 
 
 def _reading_record(step: int, reading: Reading) -> dict[str, Any]:
-    optional = {name: getattr(reading, name) for name in ("low", "high", "cost")}
-    optional["metrics"] = dict(reading.metrics) or None
-    given = {name: value for name, value in optional.items() if value is not None}
-    return {"step": step, "value": reading.value, **given}
+    metrics = dict(reading.metrics) or None
+    optional = {"low": reading.low, "high": reading.high, "cost": reading.cost, "metrics": metrics}
+    return {"step": step, "value": reading.value, **{k: v for k, v in optional.items() if v is not None}}
 
 
 def print_json(value: object) -> None:
-    click.echo(json.dumps(finite(value), indent=2, allow_nan=False))
+    click.echo(_as_json(value))
 
 
-def finite(value: Any) -> Any:
+def _as_json(value: object) -> str:
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
     """The value with NaN and infinities as text: JSON has no numbers for them."""
     if isinstance(value, dict):
-        return {name: finite(part) for name, part in value.items()}
+        return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(part) for part in value]
+        return [_finite(part) for part in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(heads: list[str], rows: list[list[str]]) -> list[str]:
-    """Lines with the columns under their heads; the last column is as wide as it is."""
-    everything = [heads, *rows]
-    widths = [max(len(row[column]) for row in everything) for column in range(len(heads) - 1)] + [0]
-    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in everything]
-    return ["  ".join(row).rstrip() for row in padded]
+    """Lines with aligned columns under their heads."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (heads, *rows)
+    ]
 
 
-def _best_words(study: Study) -> str:
-    found = study.history.best()
-    if found is None:
-        return "no reading yet"
-    return f"{number(found.value)} at step {found.step} of arm {found.arm}, {settings(found.config)}"
-
-
-def _trial_row(trial: TrialRecord) -> list[object]:
+def _trial_row(trial: TrialRecord) -> list[str]:
     last = trial.readings.get(trial.step)
-    words = settings(trial.config) + (f"  ({trial.message})" if trial.message else "")
-    return [trial.index, trial.arm, trial.state, trial.step, None if last is None else last.value, words]
-
-
-def _cell(value: object) -> str:
-    return "-" if value is None else number(value)
+    value = "-" if last is None else number(last.value)
+    described = settings(trial.config) + (f"  ({trial.message})" if trial.message else "")
+    return [str(trial.index), str(trial.arm), trial.state, str(trial.step), value, described]
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _as_json(study: Study) -> str:
-    everything = {**summary(study), "trials": [trial_record(trial) for trial in study.trials]}
-    return json.dumps(finite(everything), indent=2, allow_nan=False) + "\n"
