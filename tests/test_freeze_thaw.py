@@ -153,13 +153,13 @@ def drawn(parameters, arms=40, steps=15, seed=0):
     )
     belief = Belief(parameters, points, times)
     values = np.zeros((arms, steps))
-    clock = belief.clock
+    grid = belief.grid
     for k in range(arms):
-        z = [0.0] * clock.first
-        if clock.first:
-            z[0] = (parameters.start - f[k]) / clock.L[0, 0]
+        z = [0.0] * grid.first
+        if grid.first:
+            z[0] = (parameters.start - f[k]) / grid.L[0, 0]
         z = np.concatenate([z, rng.normal(size=steps)])
-        values[k] = (f[k] + clock.L @ z)[clock.first :]
+        values[k] = (f[k] + grid.L @ z)[grid.first :]
     return Readings(points, times, values, np.full(arms, steps))
 
 

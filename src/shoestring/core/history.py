@@ -363,3 +363,15 @@ class History:
 def _share(trial: TrialRecord, step: int) -> float:
     """The part of what was set aside for a trial that belongs to its steps up to this one."""
     return trial.reserved * (step - trial.step) / (trial.until - trial.step)
+
+
+class Cursor:
+    """Reads what was added to the lists of a history since it was last read."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def new(self, entries: list[T]) -> list[T]:
+        """The entries of an append-only list that were not returned before; one cursor per list."""
+        fresh, self._seen = entries[self._seen :], len(entries)
+        return fresh

@@ -19,12 +19,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.errors import MethodError
-from shoestring.models.sub_sampling import Series, Vector, largest_window_mean
+from shoestring.models.sub_sampling import Series, Vector
 
 WEIGHTS = ("equal", "budget", "inverse-variance")
 COMPARES = ("evaluations", "samples", "rung")
@@ -117,8 +115,7 @@ class Record:
     def worst_stretch(self, length: int, step: int) -> float:
         """The largest mean of so many of this arm's observations in a row."""
         if self.compare == "rung":
-            here = np.array(self.at(step) or [self.values[-1]])
-            return largest_window_mean(here, np.ones(len(here)), length)
+            return Series(self.at(step) or [self.values[-1]]).largest_window_mean(length)
         return self.series.largest_window_mean(length)
 
 
