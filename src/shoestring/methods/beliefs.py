@@ -40,8 +40,8 @@ Scale = Literal["ranks", "raw"]
 
 # A full training has at most so many units, unless a unit is given.
 _UNITS = 27
-# Numbers of readings at which parameters are learned: the first, the last, and the factor between them.
-_FIRST_FIT, _LAST_FIT, _FACTOR = 8, 1024, 2
+# The least and the largest number of readings at which parameters are learned; both are powers of two.
+_FIRST_FIT, _LAST_FIT = 8, 1024
 # How many sets of parameters the slice sampler keeps.
 _SAMPLES = 5
 
@@ -209,11 +209,10 @@ class BeliefState:
             self.belief.observe(column)
 
     def _fit_of(self, readings: int) -> int:
-        """How many readings the parameters are learned from; 0 before the first time."""
+        """How many readings the parameters are learned from: a power of two; 0 before the first time."""
         if self.options.learn is None or readings < _FIRST_FIT:
             return 0
-        turn = int(math.log(readings / _FIRST_FIT, _FACTOR) + 1e-12)
-        return min(int(_FIRST_FIT * _FACTOR**turn), _LAST_FIT)
+        return min(1 << (readings.bit_length() - 1), _LAST_FIT)
 
     def _take(self, history: History, readings: list[tuple[int, float]]) -> list[int]:
         """Enter readings into ``values``; returns their columns."""

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoestring.core.decisions import Continue, Decision, Start, read_state
-from shoestring.core.history import Arm, Cursor, History
+from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.core.untried import propose_new, taken
 from shoestring.errors import MethodError
 from shoestring.methods.learning_curves import (
@@ -132,23 +132,22 @@ class Forecast:
         state.update(history)
         forecasts = state.forecasts(history)
         return (
-            self._end_game(history, state, forecasts, top)
-            or self._promotion(history, state)
-            or self._most_improvement(history, state, forecasts, rng, first)
+            self._end_game(state, forecasts, remaining_steps(history), top)
+            or self._promotion(state, history)
+            or self._most_improvement(state, forecasts, history, rng, first)
         )
 
-    def _end_game(self, history: History, state: _State, forecasts: _Forecasts, top: int) -> Continue | None:
+    def _end_game(self, state: _State, forecasts: _Forecasts, left: float, top: int) -> Continue | None:
         """(1) Little is left: the configuration with the best forecast continues."""
-        left = remaining_steps(history)
         if not state.paused.any() or left == math.inf:
             return None
-        trial = state.arm_at[int(np.argmin(np.where(state.paused, forecasts.mean, np.inf)))].trials[0]
-        if left > top / 2 and left > top - trial.step:
+        column = int(np.argmin(np.where(state.paused, forecasts.mean, np.inf)))
+        if left > top / 2 and left > top - state.step[column]:
             return None
-        reason = f"{format_steps(left)} left and {forecasts.describe(trial.arm)}, the best of all paused trials"
-        return Continue(trial.index, state.next_milestone(trial.step), reason, state=DecidedBy("end game"))
+        reason = f"{format_steps(left)} left and {forecasts.describe(column)}, the best of all paused trials"
+        return state.advance(column, reason, "end game")
 
-    def _promotion(self, history: History, state: _State) -> Continue | None:
+    def _promotion(self, state: _State, history: History) -> Continue | None:
         """(2) The best paused trial in the top 1/eta of its rung, the highest rung first."""
         if state.guarded >= self.guard * history.ledger.steps:
             return None
@@ -158,34 +157,27 @@ class Forecast:
                 trial = history.arms[index].trials[0]
                 if trial.state == "paused" and trial.step < state.rungs[level + 1]:
                     reason = f"ranked {place + 1} of the {len(ranked)} trials that reached step {state.rungs[level]}"
-                    return Continue(trial.index, state.next_milestone(trial.step), reason, state=DecidedBy("guard"))
+                    return state.advance(state.column[index], reason, "guard")
         return None
 
     def _most_improvement(
-        self, history: History, state: _State, forecasts: _Forecasts, rng: np.random.Generator, first: int
+        self, state: _State, forecasts: _Forecasts, history: History, rng: np.random.Generator, first: int
     ) -> Decision:
         """(3) The largest expected improvement at T per step to the next milestone."""
-        gain = forecasts.improvement / state.cost
-        gain[~state.trainable] = -1.0
+        gain = np.where(state.trainable, forecasts.improvement / state.cost, -1.0)
         best = int(np.argmax(gain))
         if gain[best] < 0:
             return _random(history, rng, first, "the pool is used up: a new configuration") or nothing_left(history)
-        arm = state.arm_at.get(best)
-        if arm is not None:
-            trial = arm.trials[0]
-            until = state.next_milestone(trial.step)
-            more = format_steps(until - trial.step)
-            reason = f"{forecasts.describe(arm.index)}, the largest expected improvement per step ({more} more)"
-            return Continue(trial.index, until, reason, state=DecidedBy("model"))
-        config, mean = self._refined(history, state, forecasts, best, rng)
-        reason = (
-            f"a new configuration with a forecast of {forecasts.in_users_units(mean)} "
-            "has the largest expected improvement per step"
-        )
+        if best in state.arm_at:
+            reason = f"{forecasts.describe(best)}, the largest expected improvement per step"
+            return state.advance(best, reason, "model")
+        config, mean = self._refined(state, forecasts, history, rng, best)
+        end = forecasts.in_users_units(mean)
+        reason = f"a new configuration with a forecast of {end} has the largest expected improvement per step"
         return Start(first, reason, config, state=DecidedBy("model"))
 
     def _refined(
-        self, history: History, state: _State, forecasts: _Forecasts, best: int, rng: np.random.Generator
+        self, state: _State, forecasts: _Forecasts, history: History, rng: np.random.Generator, best: int
     ) -> tuple[Config, float]:
         """The best new configuration of the pool or, if better, a neighbour of it or of a good started one."""
         config, mean = state.pool.config(best), float(forecasts.mean[best])
@@ -232,15 +224,14 @@ class _Forecasts:
         loss = self._state.sign * loss_of_score(mean, self.losses, self.scores)
         return f"{loss:.4g} or better" if mean < self.best else f"{loss:.4g}"
 
-    def describe(self, index: int) -> str:
-        """The forecast of an arm, and the best one of the other paused trials."""
-        state, column = self._state, self._state.column[index]
-        trial, end = state.arm_at[column].trials[0].index, self.in_users_units(self.mean[column])
-        text = f"trial {trial} has a forecast of {end} at step {state.milestones[-1]}"
+    def describe(self, column: int) -> str:
+        """The forecast of a started configuration, and the best one of the other paused trials."""
+        state, end = self._state, self.in_users_units(self.mean[column])
+        text = f"trial {state.trial(column).index} has a forecast of {end} at step {state.milestones[-1]}"
         others = [other for other in state.paused.nonzero()[0].tolist() if other != column]
         if others:
             rival = min(others, key=self.mean.__getitem__)
-            text += f" (trial {state.arm_at[rival].trials[0].index}: {self.in_users_units(self.mean[rival])})"
+            text += f" (trial {state.trial(rival).index}: {self.in_users_units(self.mean[rival])})"
         return text
 
 
@@ -357,5 +348,11 @@ class _State:
         mask[: len(self.pool)] |= self.pool.untried
         return mask
 
-    def next_milestone(self, step: int) -> int:
-        return next((m for m in self.milestones if m > step), self.milestones[-1])
+    def trial(self, column: int) -> TrialRecord:
+        return self.arm_at[column].trials[0]
+
+    def advance(self, column: int, reason: str, rule: str) -> Continue:
+        """Continue a trial to its next milestone."""
+        trial = self.trial(column)
+        until = next((m for m in self.milestones if m > trial.step), self.milestones[-1])
+        return Continue(trial.index, until, reason, state=DecidedBy(rule))

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dsymv, dsyr
 
 from shoestring.errors import MethodError
@@ -219,29 +219,6 @@ class Belief:
         at = places - 1 + self.grid.first
         unread = self.grid.variance[after, at] + self.grid.omega[after, at] ** 2 * C_kk
         return np.where(at >= after, unread, 0.0)
-
-    def covariance(self, arm: int) -> Array:
-        """Joint covariance of an arm's unread readings: K_** − P·K_* + ΩΩᵀ·C_kk."""
-        q, L = int(self.counts[arm]), self.grid.L
-        omega = self.grid.omega[q, q:]
-        return np.asarray(L[q:, q:] @ L[q:, q:].T + np.outer(omega, omega) * self.C[arm, arm])
-
-    def asymptotes_elsewhere(
-        self, values: Array, points: Array, others: Array, choices: tuple[bool, ...] = ()
-    ) -> tuple[Array, Array]:
-        """Mean and variance of the asymptotes of arms that are not in the belief, at ``others`` (n, d).
-
-        m + K_*(K_x + Λ⁻¹)⁻¹(f̂ − m) and K_** − K_*(K_x + Λ⁻¹)⁻¹K_*ᵀ over the arms with readings.
-        """
-        z = self.grid.whitened(values, self.counts)
-        seen = np.flatnonzero(self.grid.precision[self.counts])
-        precision, n = self.grid.precision[self.counts[seen]], len(seen)
-        together = np.vstack([points[seen], others])
-        m, K = self.parameters.asymptotes(distances(together, together, choices))
-        factor = cho_factor(K[:n, :n] + np.diag(1.0 / precision), lower=True)
-        estimates = (z @ self.grid.informs)[seen] / precision
-        mean = m[n:] + K[n:, :n] @ cho_solve(factor, estimates - m[:n])
-        return mean, np.diag(K)[n:] - np.einsum("ij,ji->i", K[n:, :n], cho_solve(factor, K[:n, n:]))
 
 
 def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
