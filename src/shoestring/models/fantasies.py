@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,13 @@ from shoestring.models.freeze_thaw import Belief, TimeGrid
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+
+@lru_cache
+def gauss_hermite(nodes: int) -> tuple[tuple[float, float], ...]:
+    """Nodes and weights that average a function of a standard normal: where a reading is imagined, in deviations."""
+    at, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    return tuple(zip(at.tolist(), (weights / weights.sum()).tolist(), strict=True))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shoestring.core.decisions import Decision
 from shoestring.methods.beliefs import BeliefBasedMethod, Posterior
 from shoestring.methods.learning_curves import expected_improvement
-from shoestring.models.fantasies import Fantasy
+from shoestring.models.fantasies import Fantasy, gauss_hermite
 
 Array = NDArray[np.float64]
 
@@ -70,8 +70,7 @@ def entropies(fantasy: Fantasy, draws: Array) -> Array:
 
     ``draws`` (m, n) are standard normal; the reading is imagined at Gauss–Hermite nodes.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    weights = weights / weights.sum()
+    nodes, weights = np.array(gauss_hermite(_NODES)).T
     found = []
     for arm in range(len(fantasy.mu)):
         shift = fantasy.shift(arm)

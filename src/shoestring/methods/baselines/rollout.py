@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy as np
 from shoestring.core.decisions import Decision
 from shoestring.methods.beliefs import BeliefBasedMethod, Posterior
 from shoestring.methods.learning_curves import expected_improvement
-from shoestring.models.fantasies import Fantasy
+from shoestring.models.fantasies import Fantasy, gauss_hermite
 
 # How many readings it looks ahead, how many arms are compared, and the number of Gauss–Hermite nodes.
 _AHEAD, _CANDIDATES, _NODES = 3, 10, 3
@@ -66,12 +65,6 @@ class Rollout(BeliefBasedMethod):
         return posterior.grant(chosen, reason)
 
 
-@lru_cache
-def _quadrature() -> tuple[tuple[float, float], ...]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    return tuple(zip(nodes.tolist(), (weights / weights.sum()).tolist(), strict=True))
-
-
 def reward(fantasy: Fantasy, arm: int, best: float, readings: int) -> float:
     """H: the expected improvement on ``best`` by so many readings, the first of this arm (Eq. 16 and 17)."""
     means, variances = fantasy.next_readings()
@@ -81,7 +74,7 @@ def reward(fantasy: Fantasy, arm: int, best: float, readings: int) -> float:
     if readings == 1:
         return float(expected_improvement(means[arm : arm + 1], variances[arm : arm + 1] ** 0.5, best)[0])
     total = 0.0
-    for node, weight in _quadrature():
+    for node, weight in gauss_hermite(_NODES):
         reading = mean + deviation * node
         after = fantasy.after(arm, reading)
         found = min(best, reading)
