@@ -14,17 +14,9 @@ from shoestring.methods.baselines.freeze_thaw import entropies
 from shoestring.methods.baselines.rollout import reward
 from shoestring.methods.beliefs import grid
 from shoestring.methods.learning_curves import expected_improvement
-from shoestring.models.action_values import (
-    AHEAD,
-    exhausted,
-    expected_minimum,
-    gain_of_looking,
-    other_best,
-    outlook,
-    value_of_trying,
-)
-from shoestring.models.fantasies import Part, part_of
-from shoestring.models.freeze_thaw import Belief, Clock, Mixture, Parameters
+from shoestring.models.action_values import AHEAD, Outlook, best_of_others, expected_minimum, lookahead_gains, q_values
+from shoestring.models.fantasies import Fantasy
+from shoestring.models.freeze_thaw import Belief, Mixture, Parameters, TimeGrid
 from shoestring.problems import CurveTable
 from shoestring.testing import played
 from shoestring.testing.laws import check_cached_equals_fresh
@@ -42,7 +34,7 @@ def viewed(left, counts=(0, 2, 5, 8), steps=8, seed=0, **parameters):
     )
     mixture = Mixture([belief])
     means = mixture.means(3 + RNG(seed).normal(size=(4, steps)))
-    return outlook(mixture, means, np.arange(1, steps + 1), left, np.ones(4, dtype=bool)), means
+    return Outlook.of(mixture, means, np.arange(1, steps + 1), left, np.ones(4, dtype=bool)), means
 
 
 class TestActionValues:
@@ -63,19 +55,19 @@ class TestActionValues:
 
     def test_q_is_the_expected_minimum_with_the_best_of_the_others(self):
         view, _ = viewed(left=3)
-        values, deviation = value_of_trying(view), view.deviation()
+        values, deviation = q_values(view), view.deviation()
         for arm in range(3):
             rest = min(view.loss[k] for k in range(3) if k != arm)
             expected = expected_minimum(view.loss[arm : arm + 1], deviation[arm : arm + 1], rest)[0]
             assert values[arm] == pytest.approx(expected)
         assert values[3] == math.inf
-        assert (value_of_trying(view, in_hand=-3.0)[:3] <= -3.0).all()
+        assert (q_values(view, incumbent=-3.0)[:3] <= -3.0).all()
 
     @pytest.mark.parametrize("left", [3, 100])
     def test_a_look_is_worth_what_it_tells_for_the_steps_it_takes(self, left):
         """Against the definition, arm by arm and look by look."""
         view, _ = viewed(left)
-        now, gains = min(view.loss.min(), 2.0), gain_of_looking(view, in_hand=2.0)
+        now, gains = min(view.loss.min(), 2.0), lookahead_gains(view, incumbent=2.0)
         for arm in range(3):
             found = [-math.inf]
             for ahead in AHEAD:
@@ -92,23 +84,23 @@ class TestActionValues:
 
     def test_a_look_that_takes_all_that_is_left_is_not_considered(self):
         view, _ = viewed(left=1)
-        assert (gain_of_looking(view) == -math.inf).all()
+        assert (lookahead_gains(view) == -math.inf).all()
 
     def test_an_outlook_leaves_the_means_as_they_are(self):
         """One arm's row is its own transpose in memory."""
         mixture = Mixture([Belief(Parameters(), RNG(0).random((1, 2)), np.arange(1.0, 6), counts=np.array([2]))])
         means = mixture.means(RNG(0).normal(size=(1, 5)))
         before = means.copy()
-        outlook(mixture, means, np.arange(1, 6), 10, np.ones(1, dtype=bool))
+        Outlook.of(mixture, means, np.arange(1, 6), 10, np.ones(1, dtype=bool))
         np.testing.assert_array_equal(means, before)
 
     def test_exhaustion(self):
-        assert exhausted(viewed(left=1)[0])
-        assert not exhausted(viewed(left=100)[0])
+        assert viewed(left=1)[0].needs_whole_budget()
+        assert not viewed(left=100)[0].needs_whole_budget()
 
-    def test_other_best(self):
-        np.testing.assert_array_equal(other_best(np.array([3.0, 1.0, 2.0])), [1, 2, 1])
-        np.testing.assert_array_equal(other_best(np.array([3.0])), [math.inf])
+    def test_best_of_others(self):
+        np.testing.assert_array_equal(best_of_others(np.array([3.0, 1.0, 2.0])), [1, 2, 1])
+        np.testing.assert_array_equal(best_of_others(np.array([3.0])), [math.inf])
 
 
 def table(arms=30, steps=12, seed=0):
@@ -190,7 +182,7 @@ def test_reasons_are_in_the_users_units():
     told = float(reason.split("should reach ")[1].split(" ")[0])
     assert -5000 <= told <= 0
     assert " left" in reason
-    assert "arm " in reason
+    assert "trial " in reason
 
 
 def test_running_grants_are_thought_of_as_done():
@@ -275,8 +267,10 @@ class TestBaselines:
 
     def test_freeze_thaw_prefers_the_reading_that_tells(self):
         """Of two arms that may be best, the one that is hardly known; a sure loser's reading tells nothing."""
-        clock = Clock(Parameters(start=5.0), np.arange(1.0, 9.0))
-        part = Part(clock, np.array([0.0, 0.0, 9.0]), np.diag([0.01, 1.0, 0.01]), np.array([5, 1, 5]), np.zeros((3, 9)))
+        times = TimeGrid(Parameters(start=5.0), np.arange(1.0, 9.0))
+        part = Fantasy(
+            times, np.array([0.0, 0.0, 9.0]), np.diag([0.01, 1.0, 0.01]), np.array([5, 1, 5]), np.zeros((3, 9))
+        )
         left = entropies(part, RNG(0).standard_normal((500, 3)))
         assert left.argmin() == 1
 
@@ -296,13 +290,13 @@ class TestBaselines:
     def test_an_imagined_reading_does_what_a_reading_does(self):
         belief, values = believed()
         arms = np.array([2, 0, 3])
-        part = part_of(belief, values, arms)
+        part = Fantasy.of(belief, values, arms)
         mean, variance = part.next_readings()
         np.testing.assert_allclose(variance, belief.variances(arms, np.array([3, 1, 6])))
         values[2, 2] = 1.7
         after = part.after(0, 1.7)
         belief.observe(2)
-        later = part_of(belief, values, arms)
+        later = Fantasy.of(belief, values, arms)
         assert mean[0] != 1.7
         for one, two in ((after.mu, later.mu), (after.C, later.C), (after.p, later.p), (after.q, later.q)):
             np.testing.assert_allclose(one, two, atol=1e-9)
@@ -317,7 +311,7 @@ def believed():
 
 def imagined():
     belief, values = believed()
-    return part_of(belief, values, np.array([0, 1, 2]))
+    return Fantasy.of(belief, values, np.array([0, 1, 2]))
 
 
 def test_grid():

@@ -73,7 +73,7 @@ def test_forecasts_are_those_of_the_joint_normal():
     X, readings = some_readings(rng)
     u = rng.standard_normal(len(readings))
     process = filled(X, readings)
-    for found, wanted in zip(process.forecast(*process.explained(u)), direct(X, readings, u), strict=True):
+    for found, wanted in zip(process.forecast(*process.whiten(u)), direct(X, readings, u), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_forecasts_at_points_outside_of_the_pool():
     X, readings = some_readings(rng)
     u, points = rng.standard_normal(len(readings)), rng.random((5, 3))
     process = filled(X, readings)
-    found = process.forecast_points(*process.explained(u), points)
+    found = process.forecast_points(*process.whiten(u), points)
     for one, wanted in zip(found, direct(X, readings, u, points), strict=True):
         np.testing.assert_allclose(one, wanted, atol=1e-9)
 
@@ -100,7 +100,7 @@ def test_a_column_added_late_is_a_column_that_was_there():
     for process in (early, late):
         process.add(len(X) - 1, 1)
     u = np.append(u, 0.3)
-    for one, other in zip(early.forecast(*early.explained(u)), late.forecast(*late.explained(u)), strict=True):
+    for one, other in zip(early.forecast(*early.whiten(u)), late.forecast(*late.whiten(u)), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
@@ -109,9 +109,9 @@ def test_promised_readings_narrow_the_forecast_and_are_taken_back():
     X, readings = some_readings(rng)
     u = rng.standard_normal(len(readings))
     process = filled(X, readings)
-    w, scale = process.explained(u)
+    w, scale = process.whiten(u)
     mean, deviation = process.forecast(w, scale)
-    with process.promised():
+    with process.provisional():
         process.add(len(X) - 1, 5)
         process.add_outside(rng.random(3), 1)
         process.add_outside(rng.random(3), 1)
@@ -235,12 +235,6 @@ def test_promotions_by_rank_have_their_share():
 def test_where_steps_are_free_every_trial_is_trained_to_its_end():
     study, _ = played(Forecast(), curves(), budget=ss.Budget(evaluations=9), workers=1, max_resource=27)
     assert [trial.state for trial in study.trials] == ["finished"] * 9
-
-
-def test_a_last_step_of_its_own():
-    study, _ = played(Forecast(max_resource=8), curves(), budget=ss.Budget(steps=150), workers=1, max_resource=27)
-    assert max(trial.step for trial in study.trials) == 8
-    assert study.spent["steps"] == 150
 
 
 def test_it_ends_when_everything_is_trained():

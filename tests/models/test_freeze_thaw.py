@@ -80,13 +80,6 @@ class TestAgainstTheJoint:
         np.testing.assert_allclose(belief.asymptotes(values), joint.asymptotes, atol=1e-9)
         np.testing.assert_allclose(np.tril(belief.C), np.tril(joint.asymptotes_covariance), atol=1e-9)
 
-    def test_the_joint_of_a_horizon(self, case):
-        parameters, points, times, _, counts, joint = case
-        belief = observed(parameters, points, times, counts)
-        for arm in (1, 4, 5):
-            rows = arm * len(times) + np.arange(counts[arm], len(times))
-            np.testing.assert_allclose(belief.covariance(arm), joint.covariance[np.ix_(rows, rows)], atol=1e-9)
-
     def test_variance_once_more_is_read(self, case):
         parameters, points, times, values, counts, _ = case
         belief = observed(parameters, points, times, counts)
@@ -104,17 +97,6 @@ class TestAgainstTheJoint:
             joint = Joint(parameters, points[seen], times, values[seen], counts[seen])
         found = log_likelihood(parameters, distances(points[seen], points[seen]), times, values[seen], counts[seen])
         assert found == pytest.approx(joint.log_likelihood, abs=1e-8)
-
-    def test_arms_that_are_not_in_the_belief(self, case):
-        parameters, points, times, values, counts, joint = case
-        if parameters.start_informs:
-            pytest.skip("there an arm informs by being in the belief, for it has begun")
-        others = np.array([0, 5])  # no readings: leaving them out of the belief changes nothing
-        rest = np.setdiff1d(np.arange(7), others)
-        belief = observed(parameters, points[rest], times, counts[rest])
-        mean, variance = belief.asymptotes_elsewhere(values[rest], points[rest], points[others])
-        np.testing.assert_allclose(mean, joint.asymptotes[others], atol=1e-9)
-        np.testing.assert_allclose(variance, np.diag(joint.asymptotes_covariance)[others], atol=1e-9)
 
 
 def test_after_8000_readings_the_sequential_update_equals_a_refit():
@@ -153,13 +135,13 @@ def drawn(parameters, arms=40, steps=15, seed=0):
     )
     belief = Belief(parameters, points, times)
     values = np.zeros((arms, steps))
-    clock = belief.clock
+    grid = belief.grid
     for k in range(arms):
-        z = [0.0] * clock.first
-        if clock.first:
-            z[0] = (parameters.start - f[k]) / clock.L[0, 0]
+        z = [0.0] * grid.first
+        if grid.first:
+            z[0] = (parameters.start - f[k]) / grid.L[0, 0]
         z = np.concatenate([z, rng.normal(size=steps)])
-        values[k] = (f[k] + clock.L @ z)[clock.first :]
+        values[k] = (f[k] + grid.L @ z)[grid.first :]
     return Readings(points, times, values, np.full(arms, steps))
 
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from shoestring.models.acquisition import ACQUISITIONS
 from shoestring.models.embedding import Embedding
 from shoestring.models.forests import FORESTS, forest
-from shoestring.models.gaussian_process import Parameters, Prior, Process, _negative_log_posterior, learned
+from shoestring.models.gaussian_process import Parameters, Process, _negative_log_posterior, learned, prior
 from shoestring.models.kernels import Kernel
 from shoestring.models.warping import Warp
 from shoestring.samplers.gp import ACQUISITION_NAMES
@@ -91,7 +91,7 @@ class TestProcess:
     def test_gradient_of_the_likelihood(self, bent):
         Z, y = data()
         w = len(bent)
-        given = (Z, y, AXIS, bent, Prior().centre(3, w), Prior().spread(3, w))
+        given = (Z, y, AXIS, bent, *prior(3, w))
         theta = given[4] + np.array([0.3, -0.2, 0.1, 0.4, 1.0, -0.4, 0.2, 0.5, -0.3])[: 5 + 2 * w]
         _, gradient = _negative_log_posterior(theta, *given)
         numeric = approx_fprime(theta, lambda t: _negative_log_posterior(t, *given)[0], 1e-6)
@@ -117,15 +117,6 @@ class TestProcess:
 
         assert error(axes) < 0.6 * error(axes[:0])
         assert learned(Z, f(Z), axes, axes).warp(np.full((1, 3), 0.1)).min() > 0.3  # room where much happens
-
-    def test_leave_one_out(self):
-        Z, y = data()
-        mean, sd = Process.given(Z, y, AXIS, PARAMETERS).leave_one_out()
-        others = np.arange(30) != 7
-        without = Process.given(Z[others], y[others], AXIS, PARAMETERS)
-        expected, spread = without.predict(Z[7:8])
-        assert mean[7] == pytest.approx(expected[0], abs=1e-5)
-        assert sd[7] == pytest.approx(np.hypot(spread[0], PARAMETERS.noise**0.5), abs=1e-4)
 
     def test_the_same_point_twice(self):
         Z = np.full((6, 4), 0.5)

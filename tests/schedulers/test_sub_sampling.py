@@ -67,7 +67,6 @@ class TestFormulas:
         series.extend(values, weights)
         expected = slow_window_means(pairs, length)
         assert series.window_means(length) == pytest.approx(expected, abs=1e-9)
-        assert maths.window_means(*map(np.array, (values, weights)), length) == pytest.approx(expected, abs=1e-9)
         assert series.largest_window_mean(length) == pytest.approx(max(expected), abs=1e-9)
         assert series.mean() == pytest.approx(slow_window_means(pairs, len(pairs))[0], abs=1e-9)
 

@@ -1,48 +1,48 @@
-"""BHPT: the best model that the budget can buy, by a belief over learning curves.
+"""BHPT: the best model within a budget, by a belief over learning curves.
 
-Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019, Algorithm 1. In every
-turn the belief predicts what each arm could reach with all that is left, and one arm is trained by one
-unit. Another budget makes other decisions.
+Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019, Algorithm 1. At every decision the
+belief predicts what each arm could reach with the whole remaining budget, and one arm is trained by one unit. Another
+budget leads to other decisions.
 
 ======  =================================================================
-r       steps that are left
+r       remaining steps of the budget
 μ_r^k   the lowest loss that arm k is expected to reach with them
-ĉ       the arm with the lowest μ_r^k, begun or not
+ĉ       the arm with the lowest μ_r^k, started or not
 ======  =================================================================
 
 Rules:
 
-* ``"q"``: the arm with the lowest Q_r (Eq. 8), that is the one most likely to change what is best; once ĉ
-  needs all that is left, ĉ (the rule of budget exhaustion, Algorithm 1, line 6).
+* ``"q"``: the arm with the lowest Q_r (Eq. 8), which is the one most likely to change what is best; once ĉ needs the
+  whole remaining budget, ĉ (the rule of budget exhaustion, Algorithm 1, line 6).
 * ``"q-alone"``: the same without the rule of exhaustion, for comparison (Figure 5a).
-* ``"q"`` with ``epsilon``: the others by Q with that probability, ĉ otherwise (Eq. 11). On recorded curves it is
+* ``"q"`` with ``epsilon``: another arm by Q with that probability, ĉ otherwise (Eq. 11). On recorded curves it is
   ahead of Q alone from 20 full trainings on, and behind up to 5.
-* ``"kgm"``: beyond the paper. The arm for which looking some readings ahead is worth most per step, counting what
-  these leave of the budget. It needs neither ε nor the rule of exhaustion.
+* ``"kgm"``: beyond the paper. The arm for which looking several readings ahead is worth most per step, charging them
+  to the budget. It needs neither ε nor the rule of exhaustion.
 
-Differs from the paper in that Q also compares with the best loss already in hand, and in that arms at
-their last step leave: then ĉ may be finished while there is budget left.
+Differs from the paper in that Q also compares with the best loss so far, and in that arms at their last step are left
+out: then ĉ may be finished while there is budget left.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from shoestring.core.decisions import Decision
-from shoestring.core.history import History
 from shoestring.errors import MethodError
-from shoestring.methods.beliefs import Now, OnBelief
-from shoestring.methods.learning_curves import counted
+from shoestring.methods.beliefs import BeliefBasedMethod, Posterior
+from shoestring.methods.learning_curves import format_steps
+from shoestring.models.action_values import lookahead_gains, q_values
 
-RULES = ("q", "q-alone", "kgm")
+Rule = Literal["q", "q-alone", "kgm"]
 
 
 @dataclass(frozen=True)
-class BHPT(OnBelief):
-    """Train what may turn out best with the budget that is left; see :mod:`shoestring.methods.bhpt`.
+class BHPT(BeliefBasedMethod):
+    """Train the arm that may turn out best with the remaining budget; see :mod:`shoestring.methods.bhpt`.
 
     ``rule`` is "q", which has the lowest regret over all budgets on recorded curves, "q-alone" or "kgm";
     ``epsilon`` goes with the first two.
@@ -56,64 +56,54 @@ class BHPT(OnBelief):
     (60, True)
     """
 
-    rule: str = "q"
+    rule: Rule = "q"
     epsilon: float | None = None
-    name: ClassVar[str] = "bhpt"
     reference: ClassVar[str] = "Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule not in RULES:
-            raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(RULES)}")
+        if self.rule not in get_args(Rule):
+            raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(get_args(Rule))}")
         if self.epsilon is not None and (self.rule == "kgm" or not 0 <= self.epsilon <= 1):
             raise MethodError(f"epsilon is {self.epsilon!r}; it is a probability, and goes with rule='q'")
 
-    def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        if not history.arms:
-            return now.at_random(rng)
+    def choose(self, posterior: Posterior, rng: np.random.Generator) -> Decision:
+        top = int(posterior.outlook.loss.argmin())
         if self.rule == "kgm":
-            return self._looking_ahead(now)
-        return self._trying(now, rng)
-
-    def _trying(self, now: Now, rng: np.random.Generator) -> Decision:
-        from shoestring.models.action_values import exhausted, value_of_trying
-
-        view = now.outlook
-        top = int(view.loss.argmin())
-        if self.rule != "q-alone" and exhausted(view):
-            return now.trained(top, f"{_lead(now, top)}, and needs all that is left to get there")
-        value = value_of_trying(view, now.in_hand)
+            return self._by_lookahead(posterior, top)
+        if self.rule == "q" and posterior.outlook.needs_whole_budget():
+            return posterior.grant(top, f"{_lead(posterior, top)}, and needs all that is left of the budget")
+        value = q_values(posterior.outlook, posterior.incumbent)
         if self.epsilon is not None:
-            if rng.random() >= self.epsilon or now.open.sum() == 1:
-                return now.trained(top, _lead(now, top))
-            value[top] = float("inf")
-        return now.trained(*_explained(now, int(value.argmin()), top))
+            if rng.random() >= self.epsilon or posterior.trainable.sum() == 1:
+                return posterior.grant(top, _lead(posterior, top))
+            value[top] = np.inf
+        return _explore(posterior, int(value.argmin()), top)
 
-    def _looking_ahead(self, now: Now) -> Decision:
-        from shoestring.models.action_values import gain_of_looking
-
-        view = now.outlook
-        top = int(view.loss.argmin())
-        gain = gain_of_looking(view, now.in_hand)
+    def _by_lookahead(self, posterior: Posterior, top: int) -> Decision:
+        gain = lookahead_gains(posterior.outlook, posterior.incumbent)
         chosen = int(gain.argmax())
         if not gain[chosen] > 0:
-            return now.trained(top, f"{_lead(now, top)}, and looking elsewhere is not worth its price")
-        return now.trained(*_explained(now, chosen, top))
+            return posterior.grant(top, f"{_lead(posterior, top)}, and exploring is not worth its cost")
+        return _explore(posterior, chosen, top)
 
 
-def _lead(now: Now, top: int) -> str:
-    """Who is best, and who is next."""
-    loss = now.outlook.loss.copy()
-    text = f"{now.who(top)} should reach {now.in_words(loss[top])} with {counted(now.left)} left"
-    loss[top] = float("inf")
-    second = int(loss.argmin())
-    if loss[second] < float("inf"):
-        text += f" ({now.who(second)}: {now.in_words(loss[second])})"
-    return text
-
-
-def _explained(now: Now, chosen: int, top: int) -> tuple[int, str]:
+def _explore(posterior: Posterior, chosen: int, top: int) -> Decision:
+    """Train an arm for what its next reading tells."""
     if chosen == top:
-        return chosen, f"{_lead(now, top)}, and one more reading shows whether it will"
-    expected = now.in_words(now.outlook.loss[chosen])
-    return chosen, f"{now.who(chosen)}, of which {expected} is expected, may overtake: {_lead(now, top)}"
+        return posterior.grant(top, f"{_lead(posterior, top)}, and one more reading will show whether it does")
+    expected = posterior.in_users_units(posterior.outlook.loss[chosen])
+    reason = f"{posterior.name(chosen)}, expected to reach {expected}, may overtake: {_lead(posterior, top)}"
+    return posterior.grant(chosen, reason)
+
+
+def _lead(posterior: Posterior, top: int) -> str:
+    """The best arm and the second best."""
+    loss = posterior.outlook.loss.copy()
+    reach = posterior.in_users_units(loss[top])
+    text = f"{posterior.name(top)} should reach {reach} with {format_steps(posterior.remaining)} left"
+    loss[top] = np.inf
+    second = int(loss.argmin())
+    if loss[second] < np.inf:
+        text += f" ({posterior.name(second)}: {posterior.in_users_units(loss[second])})"
+    return text

@@ -1,23 +1,24 @@
-"""Forecast: train what promises most at the end for the steps it costs, by a process fitted to recorded curves.
+"""Forecast: train the configuration with the largest expected improvement at the end for the steps it costs.
 
-Beyond the papers; what was measured is in benchmarks/RESULTS.md.
+A Gaussian process with parameters fitted to recorded learning curves forecasts the ends. This goes beyond the papers;
+measurements are in benchmarks/RESULTS.md.
 
 ======== =========================================================================
 T        the last step of a full training
 r        steps that the rest of the budget buys
-m        milestones 1, 2, 3, 5, 8, 13, … T: a grant carries one arm to its next one
-u        the best-so-far losses at milestones of all arms, as normal scores
-EI       expected improvement on the best u, of an arm's forecast at T
+m        milestones 1, 2, 3, 5, 8, 13, … T: a grant takes one trial to its next one
+u        the best-so-far losses at milestones of all trials, as normal scores
+EI       expected improvement on the best u, of a configuration's forecast at T
 ======== =========================================================================
 
-A few random arms are begun. Then, at every decision:
+The first configurations are random. Then, at every decision:
 
-1. *End game*: the begun arm with the best forecast goes on, if r ≤ T/2 or it needs all of r.
-2. *Guard*: while promotions by rank (as ASHA's) have had under a third of the steps, one more if there is one.
-   It keeps the method honest where the process is wrong.
-3. *Model*: of all arms that can go on and all that can be begun, the one with the most EI per step.
+1. *End game*: the started configuration with the best forecast continues, if r ≤ T/2 or it needs all of r.
+2. *Guard*: while promotions by rank (as ASHA's) have had less than their share of the steps, one more if there is one.
+   It bounds the damage where the process is wrong.
+3. *Model*: of all configurations that can be continued or started, the one with the largest EI per step.
 
-Scores are made anew from all readings at each decision, so nothing depends on the scale of the losses.
+Scores are recomputed from all readings at each decision, so nothing depends on the scale of the losses.
 """
 
 from __future__ import annotations
@@ -26,24 +27,25 @@ import math
 from bisect import insort
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.core.decisions import Continue, Decision, Done, Start, Wait, read_state
-from shoestring.core.history import Arm, History
+from shoestring.core.decisions import Continue, Decision, Start, read_state
+from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.core.untried import propose_new, tried
 from shoestring.errors import MethodError
 from shoestring.methods.learning_curves import (
     Pool,
-    counted,
     expected_improvement,
+    format_steps,
     loss_of_score,
+    nothing_left,
     remaining_steps,
     steps_are_free,
-    trial_of,
 )
+from shoestring.models.curve_process import CurveProcess
 from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
@@ -51,22 +53,19 @@ from shoestring.samplers.candidates import around
 from shoestring.schedulers.rungs import top_resource
 from shoestring.spaces.codec import Codec, Config
 
-if TYPE_CHECKING:
-    from shoestring.models.curve_process import CurveProcess
-
 Array = NDArray[np.float64]
 
-# Promotions by rank compare arms at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
+# Promotions by rank compare trials at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
 _RUNG = 2
-# Readings that the process holds at most; beyond, half of them are kept: the last ones of the best arms.
+# The process holds at most this many readings; beyond, half are kept: the last ones of the best trials.
 _MOST_READINGS = 2000
-# New configurations near the chosen one and the best begun ones, compared before an arm is begun.
-_NEAR = 48
+# Before a configuration is started, it is compared with this many neighbours of it and of the best started ones.
+_NEIGHBOURS = 48
 
 
 @lru_cache
 def milestones(last: int) -> tuple[int, ...]:
-    """Where arms pause: Fibonacci's numbers up to the last step.
+    """Where trials pause: the Fibonacci numbers up to the last step.
 
     >>> from shoestring.methods.forecast import milestones
     >>> milestones(50)
@@ -80,270 +79,261 @@ def milestones(last: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _By:
-    """Which rule decided a grant: "end game", "guard" or "model"."""
+class DecidedBy:
+    """The state of a grant: which rule decided it, "end game", "guard" or "model"."""
 
     rule: str
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Spend the budget where the forecast of the end gains most per step.
+    """Spend the budget where the forecast of the end improves most per step.
 
-    ``startup`` arms are begun at random. New arms come from a ``pool`` of so many configurations (all of a smaller
-    space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps that goes to
-    promotions by rank, ``eta`` how strict these are.
+    The first ``startup`` configurations are random. Later ones come from a ``pool`` of so many configurations (all of
+    a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
+    that goes to promotions by rank; these promote the best 1/``eta`` of each rung.
     """
 
     startup: int = 10
     pool: int = 2000
     guard: float = 1 / 3
     eta: float = 3
-    max_resource: int | None = None
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
         "the process and the rule are shoestring's own"
     )
 
     def __post_init__(self) -> None:
-        for option, least in (("startup", 1), ("pool", 1)):
+        for option in ("startup", "pool"):
             value = getattr(self, option)
-            if not isinstance(value, int) or value < least:
-                raise MethodError(f"{option} is {value!r}; it is a whole number from {least}")
+            if not isinstance(value, int) or value < 1:
+                raise MethodError(f"{option} is {value!r}; it is a whole number from 1")
         if not 0 <= self.guard <= 1:
             raise MethodError(f"guard is {self.guard!r}; it is a share of the steps, between 0 and 1")
         if not self.eta > 1:
             raise MethodError(f"eta is {self.eta!r}; the best 1/eta are promoted, so it is a number above 1")
 
-    @one_thread()
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
+        """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
         top = top_resource(history, "forecast")
-        view = history.cached(("forecast", self), lambda: _View(history, self, top)).update(history)
         first = top if steps_are_free(history) else 1
-        if len(history.arms) < self.startup or not view.losses:
-            start = _random(history, rng, first, "one of the first arms")
+        informed = any(step in milestones(top) and not trial.replicate for trial, step, _ in history.readings)
+        if len(history.arms) < self.startup or not informed:
+            start = _random(history, rng, first, f"one of the first {self.startup} configurations")
             if start is not None:
                 return start
-        if not view.losses:
-            return _nothing(history)
-        outlook = view.outlook(history)
+        if not informed:
+            return nothing_left(history)
+        return self._decide_by_model(history, rng, top, first)
+
+    @one_thread()
+    def _decide_by_model(self, history: History, rng: np.random.Generator, top: int, first: int) -> Decision:
+        state = history.cached(("forecast", self), lambda: _State(history, self, top))
+        state.update(history)
+        forecasts = state.forecasts(history)
         return (
-            self._end_game(history, view, outlook, top)
-            or self._promotion(history, view)
-            or self._most_improvement(history, view, outlook, rng, first)
+            self._end_game(state, forecasts, remaining_steps(history), top)
+            or self._promotion(state, history)
+            or self._most_improvement(state, forecasts, history, rng, first)
         )
 
-    def _end_game(self, history: History, view: _View, outlook: _Outlook, top: int) -> Continue | None:
-        """(1) Little is left: the arm that will be best goes on."""
-        left = remaining_steps(history)
-        if not view.paused.any() or left == math.inf:
+    def _end_game(self, state: _State, forecasts: _Forecasts, left: float, top: int) -> Continue | None:
+        """(1) Little is left: the configuration with the best forecast continues."""
+        if not state.paused.any() or left == math.inf:
             return None
-        chosen = view.arm_at[int(np.argmin(np.where(view.paused, outlook.mean, np.inf)))]
-        trial = trial_of(chosen)
-        if left > top / 2 and left > top - trial.step:
+        column = int(np.argmin(np.where(state.paused, forecasts.mean, np.inf)))
+        if left > top / 2 and left > top - state.step[column]:
             return None
-        reason = f"{counted(left)} left and {outlook.told(view, chosen)}, the best of those that can go on"
-        return Continue(trial.index, view.next_milestone(trial.step), reason, state=_By("end game"))
+        reason = f"{format_steps(left)} left and {forecasts.describe(column)}, the best of all paused trials"
+        return state.advance(column, reason, "end game")
 
-    def _promotion(self, history: History, view: _View) -> Continue | None:
-        """(2) The best arm that stands in the top 1/eta of its rung, the highest rung first."""
-        if view.guarded >= self.guard * history.ledger.steps:
+    def _promotion(self, state: _State, history: History) -> Continue | None:
+        """(2) The best paused trial in the top 1/eta of its rung, the highest rung first."""
+        if state.guarded >= self.guard * history.ledger.steps:
             return None
-        for level in range(len(view.rungs) - 2, -1, -1):
-            ranked = view.ranked[level]
+        for level in range(len(state.rungs) - 2, -1, -1):
+            ranked = state.ranked[level]
             for place, (_, index) in enumerate(ranked[: int(len(ranked) / self.eta)]):
-                arm = history.arms[index]
-                trial = trial_of(arm)
-                if trial.state == "paused" and trial.step < view.rungs[level + 1]:
-                    reason = f"number {place + 1} of the {len(ranked)} that reached step {view.rungs[level]}"
-                    return Continue(trial.index, view.next_milestone(trial.step), reason, state=_By("guard"))
+                trial = history.arms[index].trials[0]
+                if trial.state == "paused" and trial.step < state.rungs[level + 1]:
+                    reason = f"ranked {place + 1} of the {len(ranked)} trials that reached step {state.rungs[level]}"
+                    return state.advance(state.column[index], reason, "guard")
         return None
 
     def _most_improvement(
-        self, history: History, view: _View, outlook: _Outlook, rng: np.random.Generator, first: int
+        self, state: _State, forecasts: _Forecasts, history: History, rng: np.random.Generator, first: int
     ) -> Decision:
-        """(3) The most expected improvement at T per step to the next milestone."""
-        gain = outlook.improvement / view.cost
-        gain[~view.open] = -1.0
+        """(3) The largest expected improvement at T per step to the next milestone."""
+        gain = np.where(state.trainable, forecasts.improvement / state.cost, -1.0)
         best = int(np.argmax(gain))
         if gain[best] < 0:
-            return _random(history, rng, first, "the pool is used up, so a new arm") or _nothing(history)
-        arm = view.arm_at.get(best)
-        if arm is not None:
-            trial = trial_of(arm)
-            until = view.next_milestone(trial.step)
-            reason = f"{outlook.told(view, arm)}, the most improvement to expect for {counted(until - trial.step)}"
-            return Continue(trial.index, until, reason, state=_By("model"))
-        config, mean = self._refined(history, view, outlook, best, rng)
-        reason = (
-            f"a new arm, forecast to reach {outlook.in_words(mean)}, promises the most improvement for its first step"
-        )
-        return Start(first, reason, config, state=_By("model"))
+            return _random(history, rng, first, "the pool is used up: a new configuration") or nothing_left(history)
+        if best in state.arm_at:
+            reason = f"{forecasts.describe(best)}, the largest expected improvement per step"
+            return state.advance(best, reason, "model")
+        config, mean = self._refined(state, forecasts, history, rng, best)
+        end = forecasts.in_users_units(mean)
+        reason = f"a new configuration with a forecast of {end} has the largest expected improvement per step"
+        return Start(first, reason, config, state=DecidedBy("model"))
 
     def _refined(
-        self, history: History, view: _View, outlook: _Outlook, best: int, rng: np.random.Generator
+        self, state: _State, forecasts: _Forecasts, history: History, rng: np.random.Generator, best: int
     ) -> tuple[Config, float]:
-        """The best new arm of the pool, or one near it or near a good arm if that promises more."""
-        config, mean = view.pool.config(best), float(outlook.mean[best])
-        if history.codec.rows is not None or (history.codec.finite and len(view.pool) < self.pool):
+        """The best new configuration of the pool or, if better, a neighbour of it or of a good started one."""
+        config, mean = state.pool.config(best), float(forecasts.mean[best])
+        if _is_whole_space(history.codec, state.pool, self.pool):
             return config, mean
-        good = sorted(view.arm_at, key=outlook.mean.__getitem__)[:3]
+        good = sorted(state.arm_at, key=forecasts.mean.__getitem__)[:3]
         codec, keys = history.codec, tried(history)
-        drawn = map(codec.decode, around(view.points[[best, *good]], rng, _NEAR, codec))
+        drawn = map(codec.decode, around(state.points[[best, *good]], rng, _NEIGHBOURS, codec))
         near = [one for one in drawn if codec.allowed(one) and Codec.key(one) not in keys]
         if near:
             points = np.array([codec.encode(one) for one in near])
-            means, deviations = view.process.forecast_points(outlook.w, outlook.scale, points)
-            gains = expected_improvement(means, deviations, outlook.best)
+            means, deviations = state.process.forecast_points(forecasts.w, forecasts.scale, points)
+            gains = expected_improvement(means, deviations, forecasts.best)
             place = int(np.argmax(gains))
-            if gains[place] > outlook.improvement[best]:
+            if gains[place] > forecasts.improvement[best]:
                 return near[place], float(means[place])
         return config, mean
 
 
 def _random(history: History, rng: np.random.Generator, first: int, why: str) -> Start | None:
     proposal = propose_new(Random(), history, rng)
-    return Start(first, f"{why}, at random", proposal.config) if proposal else None
+    return Start(first, f"{why}, drawn at random", proposal.config) if proposal else None
 
 
-def _nothing(history: History) -> Wait | Done:
-    if history.running:
-        return Wait("everything that could go on is running")
-    return Done("every configuration has been trained to its end")
+def _is_whole_space(codec: Codec, pool: Pool, size: int) -> bool:
+    """Whether the pool leaves nothing out, so that there are no neighbours to add; rows of a table have none."""
+    return codec.rows is not None or (codec.finite and len(pool) < size)
 
 
-class _Outlook:
-    """What the process says now: forecasts of the end of every column, as scores."""
+class _Forecasts:
+    """The forecasts at one decision: the end of every column, as scores."""
 
-    def __init__(self, view: _View) -> None:
-        self.losses: Array = np.array(view.losses)
+    def __init__(self, state: _State) -> None:
+        self._state = state
+        self.losses: Array = np.array(state.losses)
         self.scores = normal_scores(self.losses)
-        self.w, self.scale = view.process.explained(self.scores)
-        self.mean, self.deviation = view.process.forecast(self.w, self.scale)
+        self.w, self.scale = state.process.whiten(self.scores)
+        self.mean, self.deviation = state.process.forecast(self.w, self.scale)
         self.best = float(self.scores.min())
         self.improvement = expected_improvement(self.mean, self.deviation, self.best)
-        self._sign = view.sign
-        self._last = view.milestones[-1]
 
-    def in_words(self, mean: float) -> str:
-        """A forecast in the user's units; scores end where the losses seen do."""
-        loss = self._sign * loss_of_score(mean, self.losses, self.scores)
+    def in_users_units(self, mean: float) -> str:
+        """A forecast as a reading; scores reach no further than the observed losses."""
+        loss = self._state.sign * loss_of_score(mean, self.losses, self.scores)
         return f"{loss:.4g} or better" if mean < self.best else f"{loss:.4g}"
 
-    def told(self, view: _View, arm: Arm) -> str:
-        """An arm's forecast, and the best of the others that can go on."""
-        own = self.mean[view.column[arm.index]]
-        text = f"arm {arm.index} has a forecast of {self.in_words(own)} at step {self._last}"
-        others = [column for column in view.paused.nonzero()[0].tolist() if view.arm_at[column] is not arm]
+    def describe(self, column: int) -> str:
+        """The forecast of a started configuration, and the best one of the other paused trials."""
+        state, end = self._state, self.in_users_units(self.mean[column])
+        text = f"trial {state.trial(column).index} has a forecast of {end} at step {state.milestones[-1]}"
+        others = [other for other in state.paused.nonzero()[0].tolist() if other != column]
         if others:
             rival = min(others, key=self.mean.__getitem__)
-            text += f" (arm {view.arm_at[rival].index}: {self.in_words(self.mean[rival])})"
+            text += f" (trial {state.trial(rival).index}: {self.in_users_units(self.mean[rival])})"
         return text
 
 
-class _View:
-    """A study as the process sees it, kept up to date; made anew it is the same.
+class _State:
+    """The readings of a study as the process needs them, updated incrementally; rebuilt, it is the same.
 
-    Columns of the process are the pool, then arms that are not of the pool, in the order of their first readings.
+    Columns of the process are the pool, then arms that are not in the pool, in the order of their first readings. Of
+    an arm's trials only the first is followed.
     """
 
     def __init__(self, history: History, options: Forecast, top: int) -> None:
-
-        from shoestring.models.curve_process import CurveProcess
-
         self.sign = history.sign
         self.pool = Pool(history, options.pool)
         self.milestones = milestones(top)
         self.rungs = (*self.milestones[:-1:_RUNG], top)
         self.ranked: list[list[tuple[float, int]]] = [[] for _ in self.rungs]
         self._choices = tuple(bool(n) for n in history.codec.choices)
-        self.process: CurveProcess = CurveProcess(self.pool.points, top, self._choices)
+        self.process = CurveProcess(self.pool.points, top, self._choices)
         self.points: Array = self.pool.points
-        # Per column: the step its curve is at, and whether its arm is paused there and can go on.
+        # Per column: the step its curve is at, and whether its trial is paused there and can continue.
         self.step = np.zeros(len(self.pool), dtype=np.int64)
         self.paused = np.zeros(len(self.pool), dtype=bool)
         self.column: dict[int, int] = {}
         self.arm_at: dict[int, Arm] = {}
-        # The readings that the process holds: column and step, and the best loss so far there.
-        self._readings: list[tuple[int, int]] = []
+        # The readings in the process: column and step, and the best loss so far there.
+        self._places: list[tuple[int, int]] = []
         self.losses: list[float] = []
         self.guarded = 0
         self._lowest: dict[int, float] = {}
-        self._seen = {"readings": 0, "grants": 0, "closings": 0}
+        self._readings, self._grants, self._closings = Cursor(), Cursor(), Cursor()
 
-    def update(self, history: History) -> _View:
+    def update(self, history: History) -> None:
         self.pool.update(history)
         changed = set()
-        for trial, step, loss in history.readings[self._seen["readings"] :]:
+        for trial, step, loss in self._readings.new(history.readings):
             if not trial.replicate:
                 self._take_in(history, trial.arm, step, loss)
                 changed.add(trial.arm)
-        for grant in history.grants[self._seen["grants"] :]:
+        for grant in self._grants.new(history.grants):
             changed.add(grant.arm)
-            by = read_state(_By, grant.state)
-            if by is not None and by.rule == "guard":
+            decided = read_state(DecidedBy, grant.state)
+            if decided is not None and decided.rule == "guard":
                 self.guarded += grant.until - grant.start
-        for trial in history.closings[self._seen["closings"] :]:
+        for trial in self._closings.new(history.closings):
             changed.add(trial.arm)
             if trial.state != "finished":
                 self._rank_last(trial.arm, trial.until)
-        self._seen = {name: len(getattr(history, name)) for name in self._seen}
         for index in changed & self.column.keys():
-            trial, column = trial_of(history.arms[index]), self.column[index]
+            trial, column = history.arms[index].trials[0], self.column[index]
             self.step[column] = trial.step
             self.paused[column] = trial.state == "paused" and trial.step < self.milestones[-1]
-        return self
 
     def _take_in(self, history: History, index: int, step: int, loss: float) -> None:
         lowest = self._lowest[index] = min(loss, self._lowest.get(index, loss))
         if index not in self.column:
-            self._begin(history, history.arms[index])
+            self._add_arm(history, history.arms[index])
         if step not in self.milestones:
             return
-        self._add(self.column[index], step, lowest)
+        self._add_reading(self.column[index], step, lowest)
         if step in self.rungs:
             insort(self.ranked[self.rungs.index(step)], (lowest, index))
         if len(self.losses) == _MOST_READINGS:
             self._condense()
 
-    def _add(self, column: int, step: int, loss: float) -> None:
-        self.process.add(column, step)
-        self.losses.append(loss)
-        self._readings.append((column, step))
-
-    def _condense(self) -> None:
-        """Half of the readings are kept, the last ones of the best arms: time and memory stay bounded."""
-        last = {column: (loss, column, step) for (column, step), loss in zip(self._readings, self.losses, strict=True)}
-        self.process = type(self.process)(self.points, self.milestones[-1], self._choices)
-        self.losses, self._readings = [], []
-        for loss, column, step in sorted(last.values())[: _MOST_READINGS // 2]:
-            self._add(column, step, loss)
-
-    def _begin(self, history: History, arm: Arm) -> None:
-        place = self.pool.place(arm.config)
-        if place is None:
+    def _add_arm(self, history: History, arm: Arm) -> None:
+        column = self.pool.index(arm.config)
+        if column is None:
             point = history.codec.encode(arm.config)
-            place = self.process.add_column(point)
+            column = self.process.add_column(point)
             self.points = np.vstack([self.points, point[None]])
             self.step, self.paused = np.append(self.step, 0), np.append(self.paused, False)
-        self.column[arm.index], self.arm_at[place] = place, arm
+        self.column[arm.index], self.arm_at[column] = column, arm
+
+    def _add_reading(self, column: int, step: int, loss: float) -> None:
+        self.process.add(column, step)
+        self.losses.append(loss)
+        self._places.append((column, step))
+
+    def _condense(self) -> None:
+        """Keep half of the readings, the last ones of the best trials, so that time and memory stay bounded."""
+        last = {column: (loss, column, step) for (column, step), loss in zip(self._places, self.losses, strict=True)}
+        self.process = CurveProcess(self.points, self.milestones[-1], self._choices)
+        self.losses, self._places = [], []
+        for loss, column, step in sorted(last.values())[: _MOST_READINGS // 2]:
+            self._add_reading(column, step, loss)
 
     def _rank_last(self, index: int, until: int) -> None:
-        """An arm that failed counts as the worst of the rung that it was on its way to."""
+        """A failed trial is ranked last on the rung of its last grant."""
         level = next((i for i, rung in enumerate(self.rungs) if rung >= until), None)
         if level is not None:
             self.ranked[level].append((math.inf, index))
 
-    def outlook(self, history: History) -> _Outlook:
-        """Forecasts with what is running thought of as come out as expected."""
-        with self.process.promised():
+    def forecasts(self, history: History) -> _Forecasts:
+        """Forecasts with running trials imputed with the posterior mean."""
+        with self.process.provisional():
             for trial in history.running.values():
-                column = self.column.get(trial.arm, self.pool.place(trial.config))
+                column = self.column.get(trial.arm, self.pool.index(trial.config))
                 if column is None:
                     self.process.add_outside(history.codec.encode(trial.config), trial.until)
                 else:
                     self.process.add(column, trial.until)
-            return _Outlook(self)
+            return _Forecasts(self)
 
     @property
     def cost(self) -> Array:
@@ -352,11 +342,17 @@ class _View:
         return np.array([*self.milestones, math.inf])[places] - self.step
 
     @property
-    def open(self) -> NDArray[np.bool_]:
-        """Which columns can be begun or can go on."""
+    def trainable(self) -> NDArray[np.bool_]:
+        """Which columns can be started or continued."""
         mask = self.paused.copy()
-        mask[: len(self.pool)] |= self.pool.free
+        mask[: len(self.pool)] |= self.pool.untried
         return mask
 
-    def next_milestone(self, step: int) -> int:
-        return next((m for m in self.milestones if m > step), self.milestones[-1])
+    def trial(self, column: int) -> TrialRecord:
+        return self.arm_at[column].trials[0]
+
+    def advance(self, column: int, reason: str, rule: str) -> Continue:
+        """Continue a trial to its next milestone."""
+        trial = self.trial(column)
+        until = next((m for m in self.milestones if m > trial.step), self.milestones[-1])
+        return Continue(trial.index, until, reason, state=DecidedBy(rule))

@@ -1,4 +1,4 @@
-"""What methods that forecast learning curves share: what is left, who can go on, scores, improvement.
+"""What the methods that forecast learning curves share: the remaining steps, the candidate pool, scores.
 
 ======== =========================================================================
 T        the last step of a full training
@@ -10,25 +10,23 @@ u        normal scores: the losses of all readings, as quantiles of a standard n
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoestring.core.history import Arm, History, TrialRecord
+from shoestring.core.decisions import Done, Wait
+from shoestring.core.history import Cursor, History
 from shoestring.core.randomness import generator
 from shoestring.spaces.codec import Codec, Config
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
 def remaining_steps(history: History) -> float:
-    """How many steps the rest of the budget buys, by what steps have cost and lasted so far; r.
+    """How many steps the rest of the budget buys, by the cost and duration of the steps so far; r.
 
-    Steps promised to running trials are not among them. Infinite where nothing bounds the steps.
+    Steps granted to running trials are not included. Infinite where nothing bounds the steps.
     """
     ledger = history.ledger
     left = history.affordable_steps(None)
@@ -38,15 +36,22 @@ def remaining_steps(history: History) -> float:
 
 
 def steps_are_free(history: History) -> bool:
-    """Whether the budget counts trials alone: then it never pays to stop one early."""
+    """Whether the budget limits only the number of trials: then it never pays to stop one early."""
     return history.ledger.budget.limited == ("evaluations",)
 
 
-def counted(steps: float) -> str:
-    """Steps in words, a part of one left out.
+def nothing_left(history: History) -> Wait | Done:
+    """The decision where no configuration can be started or continued."""
+    if history.running:
+        return Wait("every trial that could continue is running")
+    return Done("every configuration has been trained to its end")
 
-    >>> from shoestring.methods.learning_curves import counted
-    >>> counted(1.9), counted(12), counted(float("inf"))
+
+def format_steps(steps: float) -> str:
+    """A number of whole steps for people to read.
+
+    >>> from shoestring.methods.learning_curves import format_steps
+    >>> format_steps(1.9), format_steps(12), format_steps(float("inf"))
     ('1 step', '12 steps', 'any number of steps')
     """
     if steps == math.inf:
@@ -54,50 +59,41 @@ def counted(steps: float) -> str:
     return f"{int(steps)} step{'' if int(steps) == 1 else 's'}"
 
 
-def trial_of(arm: Arm) -> TrialRecord:
-    """The trial whose curve is followed."""
-    return arm.trials[0]
-
-
 class Pool:
-    """Configurations that may be begun, as points of the unit cube; the same whenever it is made again.
+    """The configurations that can be started, as points of the unit cube; a function of the study's seed.
 
-    All of a finite space if it has at most ``size``, else a random choice; the rows of a table in the same way.
+    All of a finite space if it has at most ``size``, else a random choice; likewise the rows of a table.
     """
 
     def __init__(self, history: History, size: int) -> None:
-        self.codec = history.codec
-        rng = generator(history.seed, 0, f"pool of {size}")
-        self._configs = list(_drawn(self.codec, size, rng))
-        self.points: Array = np.array([self.codec.encode(config) for config in self._configs])
-        self.points = self.points.reshape(len(self._configs), self.codec.dimensions)
-        self._where = {Codec.key(config): i for i, config in enumerate(self._configs)}
-        self.free = np.ones(len(self._configs), dtype=bool)
-        self._seen = 0
+        codec = history.codec
+        self._configs = list(_drawn(codec, size, generator(history.seed, 0, f"pool of {size}")))
+        points = np.array([codec.encode(config) for config in self._configs])
+        self.points: Array = points.reshape(len(self._configs), codec.dimensions)
+        self._index = {Codec.key(config): i for i, config in enumerate(self._configs)}
+        self.untried = np.ones(len(self._configs), dtype=bool)
+        self._arms = Cursor()
 
     def __len__(self) -> int:
         return len(self._configs)
 
-    def update(self, history: History) -> Pool:
-        """Arms that were begun are no longer free."""
-        for arm in history.arms[self._seen :]:
-            place = self.place(arm.config)
-            if place is not None:
-                self.free[place] = False
-        self._seen = len(history.arms)
-        return self
+    def update(self, history: History) -> None:
+        """Mark the configurations that have been started since the last update."""
+        for arm in self._arms.new(history.arms):
+            index = self.index(arm.config)
+            if index is not None:
+                self.untried[index] = False
 
-    def place(self, config: Config) -> int | None:
-        return self._where.get(Codec.key(config))
+    def index(self, config: Config) -> int | None:
+        return self._index.get(Codec.key(config))
 
-    def config(self, place: int) -> Config:
-        return dict(self._configs[place])
+    def config(self, index: int) -> Config:
+        return dict(self._configs[index])
 
 
 def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config]:
-    everything = codec.rows
-    if everything is None and codec.finite and math.prod(codec.cells.tolist()) <= 4 * size:
-        everything = codec.everything
+    """At most ``size`` different configurations."""
+    everything = _everything(codec, 4 * size)
     if everything is not None:
         chosen = range(len(everything)) if len(everything) <= size else rng.permutation(len(everything))[:size]
         yield from (everything[i] for i in chosen)
@@ -112,8 +108,15 @@ def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config
             return
 
 
+def _everything(codec: Codec, most: int) -> list[Config] | None:
+    """All rows of a table, or all configurations of a finite space that has at most so many; None elsewhere."""
+    if codec.rows is None and codec.finite and math.prod(codec.cells.tolist()) <= most:
+        return codec.everything
+    return codec.rows
+
+
 def loss_of_score(score: float, losses: Array, scores: Array) -> float:
-    """The loss that stands where a score does among those seen; beyond them, the nearest."""
+    """The loss at a score, interpolated between the observed ones; beyond them, the nearest."""
     order = np.argsort(losses, kind="stable")
     return float(np.interp(score, scores[order], losses[order]))
 
@@ -126,7 +129,6 @@ def expected_improvement(mean: Array, deviation: Array, best: float | Array) -> 
     >>> expected_improvement(np.zeros(1), np.ones(1), 0.0).round(4).tolist()
     [0.3989]
     """
-
-    from shoestring.models import acquisition
+    from shoestring.models import acquisition  # here because SciPy loads slowly and the first decisions do not need it
 
     return acquisition.expected_improvement(mean, np.maximum(deviation, 1e-12), best)[0]

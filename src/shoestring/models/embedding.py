@@ -1,4 +1,4 @@
-"""Points of the unit cube as columns in which distance means something.
+"""Points of the unit cube as numeric columns whose Euclidean distances are meaningful.
 
 ====== ========= ==========================================================================
 d, D   ()        axes of the space, and columns that they become
@@ -7,9 +7,9 @@ Z      (m, D)    their columns
 axis   (D,)      which axis a column belongs to
 ====== ========= ==========================================================================
 
-An ordered axis is its own column. A choice becomes one column a value, so that two different values are
-at distance 1, whichever they are. An axis that can be inactive has one more column that says so; where
-it is inactive its other columns stand in the middle. Trees and Gaussian processes read the same columns.
+An ordered axis is its own column. A choice is one-hot encoded, so that any two different values are at distance 1.
+An axis that can be inactive has one more column that says so; where it is inactive its other columns are 0.5 (0 for
+a choice). Trees and Gaussian processes read the same columns.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Embedding:
 
     @cached_property
     def _marks(self) -> tuple[Codes, Codes, Codes]:
-        """The columns that stand for a choice, the value that each stands for, and the columns of "inactive"."""
+        """The one-hot columns of choices, the value that each encodes, and the columns that mark "inactive"."""
         place = np.arange(len(self.axis)) - self._starts[self.axis]
         chosen = np.flatnonzero(place < self.choices[self.axis])
         last = np.diff(self.axis, append=len(self.choices)) > 0
@@ -76,7 +76,7 @@ class Embedding:
         return columns
 
     def points(self, columns: Array) -> Array:
-        """The way back, to points that are active everywhere: of a choice's columns the largest wins."""
+        """The inverse, to points that are active everywhere: of a choice's columns the largest wins."""
         starts = self._starts
         result = columns[:, starts].copy()
         for axis in np.flatnonzero(self.choices):

@@ -1,4 +1,4 @@
-"""Ensembles of regression trees that say how sure they are, on scikit-learn's trees.
+"""Ensembles of regression trees with a predictive standard deviation, built from scikit-learn's trees.
 
 =====  ============================================================  ==========================
 name   what                                                          standard deviation
@@ -6,11 +6,11 @@ name   what                                                          standard de
 et     extremely randomised trees (Geurts, Ernst and Wehenkel 2006)  over the trees
 rf     random forest (Breiman 2001)                                  over the trees
 gbt    gradient-boosted trees (Friedman 2001)                        over bags: boosting alone
-                                                                     gives no spread
+                                                                     has no standard deviation
 =====  ============================================================  ==========================
 
-scikit-learn's own ensembles spend more time on checks and on starting threads than on a hundred
-observations, so the trees are grown one by one.
+The trees are grown one by one, because scikit-learn's own ensembles spend more time on checks and on starting threads
+than on fitting a hundred observations. scikit-learn loads slowly, so it is imported when a forest is first fitted.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Array = NDArray[np.float64]
 
 _TREES = 30
 _BAGS, _STAGES, _DEPTH, _RATE = 5, 12, 3, 0.3
-# Below this share of the observations' own spread a standard deviation is no knowledge but a lack of trees.
+# The least standard deviation, as a share of the observations': a lower one only means that there are few trees.
 _LEAST_SPREAD = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Members, each a start and a sum of trees; the mean and the spread of the members are the prediction."""
+    """Members, each (start, trees, rate) and predicting start + rate · Σ trees; the prediction is their moments."""
 
     members: Sequence[tuple[float, Sequence[Any], float]]
     least: float
@@ -40,36 +40,31 @@ class Forest:
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """Mean and standard deviation. Shape (m, D) to (m,) and (m,)."""
         single = np.ascontiguousarray(Z, dtype=np.float32)
-        each = np.array([self._member(member, single) for member in self.members])
+        sums = [np.sum([tree.predict(single)[:, 0] for tree in trees], axis=0) for _, trees, _ in self.members]
+        each = np.array([start + rate * s for (start, _, rate), s in zip(self.members, sums, strict=True)])
         return each.mean(axis=0), np.maximum(each.std(axis=0), self.least)
-
-    @staticmethod
-    def _member(member: tuple[float, Sequence[Any], float], single: NDArray[np.float32]) -> Array:
-        start, trees, rate = member
-        total: Array = np.sum([tree.predict(single)[:, 0] for tree in trees], axis=0)
-        return start + rate * total
 
 
 def _grown(kind: Any, Z: NDArray[np.float32], y: Array, draws: np.random.RandomState, **options: Any) -> Any:
     return kind(random_state=draws, **options).fit(Z, y, check_input=False).tree_
 
 
-def _draws(rng: np.random.Generator) -> np.random.RandomState:
-    """The older kind of generator that scikit-learn takes; one for all trees, as making one costs half a tree."""
+def _legacy(rng: np.random.Generator) -> np.random.RandomState:
+    """The legacy generator that scikit-learn takes; one for all trees, because creating one costs half a tree."""
     return np.random.RandomState(int(rng.integers(2**31)))
 
 
 def _extra_trees(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
     from sklearn.tree import ExtraTreeRegressor
 
-    draws = _draws(rng)
+    draws = _legacy(rng)
     return [(0.0, [_grown(ExtraTreeRegressor, Z, y, draws, max_features=1.0)], 1.0) for _ in range(_TREES)]
 
 
 def _random_forest(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
     from sklearn.tree import DecisionTreeRegressor
 
-    members, draws = [], _draws(rng)
+    members, draws = [], _legacy(rng)
     for _ in range(_TREES):
         rows = rng.integers(len(y), size=len(y))
         tree = _grown(DecisionTreeRegressor, Z[rows], y[rows], draws, max_features=0.6, min_samples_leaf=2)
@@ -80,7 +75,7 @@ def _random_forest(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -
 def _boosted_trees(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
     from sklearn.tree import DecisionTreeRegressor
 
-    members, draws = [], _draws(rng)
+    members, draws = [], _legacy(rng)
     for _ in range(_BAGS):
         rows = rng.integers(len(y), size=len(y))
         start, trees = float(y[rows].mean()), []

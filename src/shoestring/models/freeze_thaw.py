@@ -1,8 +1,8 @@
 """The freeze-thaw belief: a joint Gaussian over the learning curves of all arms.
 
-Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014; as used by Lu, Chiang and Sha,
-Hyper-parameter tuning under a budget constraint, IJCAI 2019, section 3.2 and appendix D. A curve
-is an asymptote, alike in alike arms, and a decay of its own:
+Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, arXiv:1406.3896, 2014; as used by Lu, Chiang and Sha,
+Hyper-parameter tuning under a budget constraint, IJCAI 2019, section 3.2 and appendix D. A curve is an asymptote,
+which is similar for similar arms, plus a decay of its own:
 
     y_k(t) = f_k + g_k(t) + noise,   f ~ N(m, K_x),   cov(g(t), g(t')) = decay·β^α / (t + t' + β)^α
 
@@ -15,22 +15,21 @@ L       Cholesky factor of K_t on the whole grid, the noise included          (Q
 u       L⁻¹1                                                                  (Q,)
 z_k     L⁻¹y_k, its first q_k entries                                         (q_k,)
 λ_q     1ᵀK_t⁻¹1 of the first q readings: Σ_{i<q} u_i²                        (Q+1,)
-Ω_q,s   1 − k_*ᵀK_t⁻¹1, what place s owes to the asymptote: 1 − Σ L_si·u_i    (Q+1, Q)
-v_q,s   what is unknown of place s once the asymptote is known                (Q+1, Q)
+Ω_q,s   1 − k_*ᵀK_t⁻¹1, the weight of the asymptote at s: 1 − Σ L_si·u_i      (Q+1, Q)
+v_q,s   variance of the reading at place s given the asymptote                (Q+1, Q)
 γ_k     1ᵀK_t⁻¹(y_k − m)                                                      (K,)
 C, μ    covariance and mean of the asymptotes given the readings              (K, K), (K,)
 ======  ====================================================================  =============
 
-**No arm is factorised.** The readings of every arm are the beginning of one grid, so the beginning of
-one factor L serves them all, and λ, Ω, v are running sums along its rows. One more reading of arm k
-adds u_q² to its precision: C −= C_k C_kᵀ·u_q²/(1 + u_q²·C_kk), one symmetric rank-one update, whatever
-the number of readings. The means are linear in the readings with weights that do not depend on them,
-so the readings may be put on another scale at any time.
+**No arm is factorised by itself.** The readings of every arm are the beginning of one grid, so the beginning of one
+factor L serves them all, and λ, Ω, v are running sums along its rows. One more reading of arm k adds u_q² to its
+precision: C −= C_k C_kᵀ·u_q²/(1 + u_q²·C_kk), one symmetric rank-one update, whatever the number of readings. The
+means are linear in the readings with weights that do not depend on them, so the readings can be rescaled at any time.
 
-Differs from the paper in the corrected formulas for Ω, for the unseen arms and for the likelihood,
-where the printed ones do not agree with the joint Gaussian; and in two terms. ``start`` is a loss that
-all curves have at time 0, kept as the first reading of every arm. ``own`` is the variance of an asymptote that
-is not shared with its neighbours. K_x is never inverted.
+Differs from the paper in the corrected formulas for Ω, for the unseen arms and for the likelihood, where the printed
+ones do not agree with the joint Gaussian; and in two terms. ``start`` is a loss that all curves have at time 0, kept
+as the first reading of every arm. ``own`` is the variance of an asymptote that is not shared with its neighbours.
+K_x is never inverted.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dsymv, dsyr
 
 from shoestring.errors import MethodError
@@ -52,10 +51,10 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the belief takes for granted. ``decay``, ``noise``, ``spread`` and ``own`` are variances.
+    """The fixed parameters of the belief. ``decay``, ``noise``, ``spread`` and ``own`` are variances.
 
-    ``start`` is None where curves do not begin at a common loss. With ``start_informs`` it is a reading like any
-    other, which also says something of where the curves end; else they end around ``mean`` wherever they begin.
+    ``start`` is None where curves have no common loss at time 0. With ``start_informs`` it is a reading like any
+    other, which also informs about the asymptotes; otherwise these lie around ``mean`` wherever the curves start.
     """
 
     alpha: float = 1.5
@@ -77,13 +76,13 @@ class Parameters:
         if not 0 <= self.own < math.inf:
             raise MethodError(f"own is {self.own!r}; it is a variance, 0 or more")
 
-    def asymptotes(self, apart: Array) -> tuple[Array, Array]:
-        """Mean (K,) and covariance (K, K) of the asymptotes before any reading, of arms so far apart: m and K_x.
+    def asymptotes(self, distance: Array) -> tuple[Array, Array]:
+        """Prior mean m (K,) and covariance K_x (K, K) of the asymptotes of arms at these distances (K, K).
 
         Where the start informs, both are given that every arm was at ``start`` at time 0.
         """
-        mean = np.full(len(apart), self.mean)
-        K_x = Kernel(self.form, variance=self.spread).at(apart / self.lengthscale)
+        mean = np.full(len(distance), self.mean)
+        K_x = Kernel(self.form, variance=self.spread).at(distance / self.lengthscale)
         K_x[np.diag_indices_from(K_x)] += self.own
         if self.start is None or not self.start_informs:
             return mean, K_x
@@ -93,16 +92,21 @@ class Parameters:
 
 
 def distances(points: Array, others: Array, choices: tuple[bool, ...] = ()) -> Array:
-    """How far arms are apart in the unit cube, shape (n, m)."""
+    """Distances between arms in the unit cube, shape (n, m)."""
     return Kernel(lengthscale=1.0, choices=choices).distance(points, others)
 
 
-class Clock:
-    """What follows from the parameters and the grid of times alone: L, u, λ, Ω and v."""
+class TimeGrid:
+    """What follows from the parameters and the grid of times alone: L, u, λ, Ω and v.
+
+    ``first`` is the place of the first real reading: 1 where the common start takes place 0. ``informs`` is u with
+    0 at the start, because what the start says about the asymptotes is already part of their prior.
+    """
 
     def __init__(self, parameters: Parameters, times: Array) -> None:
-        self.first = 0 if parameters.start is None else 1
-        t = np.concatenate([[0.0], times]) if self.first else np.asarray(times, dtype=float)
+        self.start = parameters.start
+        self.first = 0 if self.start is None else 1
+        t = np.concatenate([np.zeros(self.first), times])
         K_t = parameters.decay * (parameters.beta / (t[:, None] + t + parameters.beta)) ** parameters.alpha
         K_t[np.diag_indices_from(K_t)] += parameters.noise
         if self.first:
@@ -110,20 +114,26 @@ class Clock:
         self.L = cholesky(K_t, lower=True)
         self.u = solve_triangular(self.L, np.ones(len(t)), lower=True)
         self.informs = self.u.copy()
-        if self.first:
-            self.informs[0] = 0.0  # what the start says of the end is part of the prior
+        self.informs[: self.first] = 0.0
         self.precision = np.concatenate([[0.0], np.cumsum(self.informs**2)])
         self.omega = 1.0 - _sums_before(self.L * self.u)
         self.variance = np.maximum(np.diag(K_t) - _sums_before(self.L**2), 0.0)
 
     def whitened(self, values: Array, counts: Codes) -> Array:
-        """z of every arm, 0 after its last reading. ``values`` is (K, Q), whatever it holds after the last."""
-        z = np.zeros(values.shape)
-        z[:, : self.first] = values[:, : self.first] / np.diag(self.L)[: self.first]
+        """z of every arm (K, Q), 0 after its last reading; entries of ``values`` (K, times) after it are ignored.
+
+        ``counts`` (K,) includes the start.
+        """
+        z = np.zeros((len(values), len(self.u)))
+        if self.start is not None:
+            z[:, 0] = self.start / self.L[0, 0]
         read = np.flatnonzero(counts > self.first)  # most arms of a pool have nothing but the start
         if len(read):
+            known = values[read]
+            if self.start is not None:
+                known = np.column_stack([np.full(len(read), self.start), known])
             held = np.arange(len(self.u)) < counts[read, None]
-            found = solve_triangular(self.L, np.where(held, values[read], 0.0).T, lower=True, check_finite=False).T
+            found = solve_triangular(self.L, np.where(held, known, 0.0).T, lower=True, check_finite=False).T
             z[read] = np.where(held, found, 0.0)
         return z
 
@@ -134,14 +144,14 @@ def _sums_before(terms: Array) -> Array:
 
 
 class Belief:
-    """What is believed of ``points`` (K, d) on a grid of ``times``: C and q, and the means of given readings.
+    """The belief about ``points`` (K, d) on a grid of ``times``: C and q, and the means of given readings.
 
-    ``counts`` are how many readings of each arm the belief begins with; more are added by :meth:`observe`.
+    ``counts`` are the numbers of readings to start with; :meth:`observe` adds more.
 
     >>> import numpy as np
     >>> belief = Belief(Parameters(start=10.0), np.array([[0.1], [0.9]]), np.arange(1.0, 5.0))
     >>> belief.observe(0)
-    >>> readings = np.array([[8.0, 0, 0, 0], [0, 0, 0, 0]])     # what is not read yet does not count
+    >>> readings = np.array([[8.0, 0, 0, 0], [0, 0, 0, 0]])     # entries that are not read yet are ignored
     >>> belief.means(readings)[0].round(2)
     array([8.  , 6.6 , 5.58, 4.81])
     """
@@ -153,90 +163,62 @@ class Belief:
         times: Array,
         choices: tuple[bool, ...] = (),
         counts: Codes | None = None,
-        clock: Clock | None = None,
     ) -> None:
         self.parameters = parameters
-        self.clock = clock or Clock(parameters, times)
-        self.counts = np.full(len(points), self.clock.first, dtype=np.int64)
+        self.grid = TimeGrid(parameters, times)
+        self.counts = np.full(len(points), self.grid.first, dtype=np.int64)
         self.prior_mean, C = parameters.asymptotes(distances(points, points, choices))
         if counts is not None:
             seen = np.flatnonzero(counts)
             self.counts += counts
-            C = _conditioned(C, seen, self.clock.precision[self.counts[seen]])
+            C = _conditioned(C, seen, self.grid.precision[self.counts[seen]])
         self.C = np.asfortranarray(C)
 
     def copy(self) -> Belief:
-        """The same belief, to be led on with readings that are not there yet."""
+        """The same belief, to which imputed readings can be added."""
         twin = object.__new__(Belief)
-        twin.parameters, twin.clock, twin.prior_mean = self.parameters, self.clock, self.prior_mean
+        twin.parameters, twin.grid, twin.prior_mean = self.parameters, self.grid, self.prior_mean
         twin.C, twin.counts = self.C.copy(order="F"), self.counts.copy()
         return twin
 
     def observe(self, arm: int) -> None:
-        """One more reading of an arm; what it says enters with the means. The lower triangle of C is kept."""
-        gain = self.clock.informs[self.counts[arm]] ** 2
-        column = self._column(arm)
+        """Count one more reading of an arm; its value enters with the means. Only C's lower triangle is updated."""
+        gain = self.grid.informs[self.counts[arm]] ** 2
+        column = np.concatenate([self.C[arm, :arm], self.C[arm:, arm]])
         dsyr(-gain / (1.0 + gain * column[arm]), column, lower=1, a=self.C, overwrite_a=1)
         self.counts[arm] += 1
 
-    def _column(self, arm: int) -> Array:
-        return np.concatenate([self.C[arm, :arm], self.C[arm:, arm]])
+    def whitened_and_asymptotes(self, values: Array) -> tuple[Array, Array]:
+        """z (K, Q) and μ = m + Cγ (K,), given the readings (K, times)."""
+        z = self.grid.whitened(values, self.counts)
+        gamma = z @ self.grid.informs - self.grid.precision[self.counts] * self.prior_mean
+        return z, self.prior_mean + dsymv(1.0, self.C, gamma, lower=1)
 
     def asymptotes(self, values: Array) -> Array:
-        """μ, given the readings: shape (K,). ``values`` is (K, times)."""
-        return self.known(values)[1]
+        """μ (K,), given the readings (K, times)."""
+        return self.whitened_and_asymptotes(values)[1]
 
     def means(self, values: Array) -> Array:
-        """The expected reading of every arm at every time; where it was read, the noise taken out. (K, times).
+        """The expected reading of every arm at every time; without the noise where it was read. (K, times).
 
         Appendix D: P·y_k + Ω·μ_k. With z the part P·y_k at place s is Σ_{i<q} L_si·z_i.
         """
-        z, mu = self.known(values)
-        expected: Array = z @ self.clock.L.T + self.clock.omega[self.counts] * mu[:, None]
-        return expected[:, self.clock.first :]
+        z, mu = self.whitened_and_asymptotes(values)
+        expected: Array = z @ self.grid.L.T + self.grid.omega[self.counts] * mu[:, None]
+        return expected[:, self.grid.first :]
 
     def variances(self, arms: Codes, places: Codes, ahead: Codes | int = 0) -> Array:
         """Variance of the reading of each arm at a later place (1 is the first time) once it has ``ahead`` more.
 
-        v + Ω²·C_kk, with the C_kk that is left after those readings. What is read by then has none.
+        v + Ω²·C_kk, with the C_kk that is left after those readings. A place that is read by then has none.
         """
         before = self.counts[arms]
-        after = np.minimum(before + ahead, len(self.clock.u))
+        after = np.minimum(before + ahead, len(self.grid.u))
         C_kk = self.C[arms, arms]
-        C_kk = C_kk / (1.0 + (self.clock.precision[after] - self.clock.precision[before]) * C_kk)
-        at = places - 1 + self.clock.first
-        unknown = self.clock.variance[after, at] + self.clock.omega[after, at] ** 2 * C_kk
-        return np.where(at >= after, unknown, 0.0)
-
-    def covariance(self, arm: int) -> Array:
-        """Joint covariance of an arm's readings to come: K_** − P·K_* + ΩΩᵀ·C_kk."""
-        q, L = int(self.counts[arm]), self.clock.L
-        omega = self.clock.omega[q, q:]
-        return np.asarray(L[q:, q:] @ L[q:, q:].T + np.outer(omega, omega) * self.C[arm, arm])
-
-    def asymptotes_elsewhere(
-        self, values: Array, points: Array, others: Array, choices: tuple[bool, ...] = ()
-    ) -> tuple[Array, Array]:
-        """Mean and variance of the asymptotes of arms that are not in the belief, at ``others`` (n, d).
-
-        m + K_*(K_x + Λ⁻¹)⁻¹(f̂ − m) and K_** − K_*(K_x + Λ⁻¹)⁻¹K_*ᵀ over the arms with readings.
-        """
-        z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
-        seen = np.flatnonzero(self.clock.precision[self.counts])
-        precision, n = self.clock.precision[self.counts[seen]], len(seen)
-        together = np.vstack([points[seen], others])
-        m, K = self.parameters.asymptotes(distances(together, together, choices))
-        factor = cho_factor(K[:n, :n] + np.diag(1.0 / precision), lower=True)
-        estimates = (z @ self.clock.informs)[seen] / precision
-        mean = m[n:] + K[n:, :n] @ cho_solve(factor, estimates - m[:n])
-        return mean, np.diag(K)[n:] - np.einsum("ij,ji->i", K[n:, :n], cho_solve(factor, K[:n, n:]))
-
-    def known(self, values: Array) -> tuple[Array, Array]:
-        """z (K, Q) and μ = m + Cγ (K,), given the readings (K, times)."""
-        m = self.prior_mean
-        z = self.clock.whitened(_with_start(self.parameters, values), self.counts)
-        gamma = z @ self.clock.informs - self.clock.precision[self.counts] * m
-        return z, m + dsymv(1.0, self.C, gamma, lower=1)
+        C_kk = C_kk / (1.0 + (self.grid.precision[after] - self.grid.precision[before]) * C_kk)
+        at = places - 1 + self.grid.first
+        unread = self.grid.variance[after, at] + self.grid.omega[after, at] ** 2 * C_kk
+        return np.where(at >= after, unread, 0.0)
 
 
 def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
@@ -248,44 +230,36 @@ def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
     return np.asarray(C - half.T @ half)
 
 
-def log_likelihood(parameters: Parameters, apart: Array, times: Array, values: Array, counts: Codes) -> float:
-    """log p(readings) of arms with the first ``counts`` of ``values`` (K, times) read; ``apart`` are their distances.
+def log_likelihood(parameters: Parameters, distance: Array, times: Array, values: Array, counts: Codes) -> float:
+    """log p(readings) of arms at these distances with the first ``counts`` of ``values`` (K, times) read.
 
-    The readings of an arm given its asymptote, then the asymptotes' estimates f̂_k = Σu·z/λ, which
-    vary by 1/λ around f. Where curves have a common start it is the likelihood of what came after it.
+    The readings of an arm given its asymptote, then the asymptotes' estimates f̂_k = Σu·z/λ, which have variance
+    1/λ around f. Where curves have a common start it is the likelihood of the readings after it.
     """
-    clock = Clock(parameters, times)
-    q = counts + clock.first
-    z = clock.whitened(_with_start(parameters, values), q)[:, clock.first :]
-    informs, precision = clock.informs[clock.first :], clock.precision[q]
+    grid = TimeGrid(parameters, times)
+    q = counts + grid.first
+    z = grid.whitened(values, q)[:, grid.first :]
+    informs, precision = grid.informs[grid.first :], grid.precision[q]
     estimates = z @ informs / precision
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.diag(clock.L)[clock.first :]))])[counts]
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.diag(grid.L)[grid.first :]))])[counts]
     own = -0.5 * ((z**2).sum() - (estimates**2 * precision).sum()) - logs.sum() - 0.5 * np.log(precision).sum()
-    mean, K_x = parameters.asymptotes(apart)
+    mean, K_x = parameters.asymptotes(distance)
     L = cholesky(K_x + np.diag(1.0 / precision), lower=True, check_finite=False)
     w = solve_triangular(L, estimates - mean, lower=True, check_finite=False)
     return float(own - 0.5 * (w @ w) - np.log(np.diag(L)).sum() - 0.5 * counts.sum() * math.log(2 * math.pi))
 
 
-def _with_start(parameters: Parameters, values: Array) -> Array:
-    """The readings, after the one at time 0 where there is such a one."""
-    if parameters.start is None:
-        return values
-    return np.concatenate([np.full((len(values), 1), parameters.start), values], axis=1)
-
-
 class Mixture:
-    """Several beliefs of the same readings, one for each likely set of parameters, as one by its moments."""
+    """Beliefs of the same readings under several sets of parameters, used as one by matching moments."""
 
     def __init__(self, beliefs: list[Belief]) -> None:
         self.beliefs = beliefs
-        self.first = beliefs[0].clock.first
-        self._apart: Array | None = None
+        self._between: Array | None = None
 
     @property
     def counts(self) -> Codes:
         """Readings of each arm, without the start. Shape (K,)."""
-        return self.beliefs[0].counts - self.first
+        return self.beliefs[0].counts - self.beliefs[0].grid.first
 
     def copy(self) -> Mixture:
         return Mixture([belief.copy() for belief in self.beliefs])
@@ -295,14 +269,14 @@ class Mixture:
             belief.observe(arm)
 
     def means(self, values: Array) -> Array:
-        """The mean over the beliefs, shape (K, times); how far they are apart is kept for the variances."""
+        """The mean over the beliefs, shape (K, times); their variance between beliefs is kept for the variances."""
         found = [belief.means(values) for belief in self.beliefs]
         if len(found) == 1:
             return found[0]
-        self._apart = np.var(found, axis=0)
+        self._between = np.var(found, axis=0)
         return np.asarray(np.mean(found, axis=0))
 
     def variances(self, arms: Codes, places: Codes, ahead: Codes | int = 0) -> Array:
-        """The mean variance, and how far the means are apart."""
+        """The mean of the variances plus the variance of the means."""
         within = sum(belief.variances(arms, places, ahead) for belief in self.beliefs) / len(self.beliefs)
-        return np.asarray(within if self._apart is None else within + self._apart[arms, places - 1])
+        return np.asarray(within if self._between is None else within + self._between[arms, places - 1])

@@ -1,10 +1,11 @@
-"""The parameters of the freeze-thaw belief, learned from readings: the likeliest, or a sample of likely ones.
+"""Learns the parameters of the freeze-thaw belief from readings: the most likely ones, or a posterior sample.
 
-Both start from given parameters θ₀ and take these for a prior: the logarithm of a scale is normal around
-its θ₀ with deviation 1, the prior mean and the start are normal around theirs with the deviation of the
-asymptotes. x is a point in units of those deviations, so θ₀ is at 0 and log p(x) = log p(readings | θ(x)) − ½|x|².
+Both start from given parameters θ₀, which are also the centre of the prior: the logarithm of a scale is normal around
+its θ₀ with deviation 1; the prior mean and the start are normal around theirs with the deviation of the asymptotes.
+x is a point in units of those deviations, so θ₀ is at 0 and log p(x) = log p(readings | θ(x)) − ½|x|².
 
-Slice sampling as in the paper's appendix E (and MacKay's book): step 0.5, 10 draws thrown away, at most
+Slice sampling as in appendix E of Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019,
+and in MacKay, Information Theory, Inference, and Learning Algorithms, 2003: step 0.5, 10 sweeps of burn-in, at most
 10 attempts to widen a slice.
 """
 
@@ -23,10 +24,11 @@ from shoestring.models.freeze_thaw import Parameters, distances, log_likelihood
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Density = Callable[[Array], float]
 
 _SCALES = ("alpha", "beta", "decay", "noise", "spread", "own", "lengthscale")
 _STEP, _BURN_IN, _ATTEMPTS = 0.5, 10, 10
-# No parameter moves further than this from where it began, in deviations of the prior.
+# No parameter moves further than this from θ₀, in deviations of the prior.
 _FURTHEST = 4.0
 
 
@@ -43,20 +45,20 @@ class Readings:
 
 def likeliest(start: Parameters, readings: Readings) -> Parameters:
     """Type-II maximum likelihood with the prior above, by L-BFGS-B."""
-    density = _density(start, readings)
+    density = _log_density(start, readings)
     x = np.zeros(len(_learned(start)))
+    bounds = [(-_FURTHEST, _FURTHEST)] * len(x)
 
-    def unlikelihood(x: Array) -> float:
+    def negative(x: Array) -> float:
         return -density(x)
 
-    bounds = [(-_FURTHEST, _FURTHEST)] * len(x)
-    found = minimize(unlikelihood, x, method="L-BFGS-B", bounds=bounds, options={"maxiter": 15})
+    found = minimize(negative, x, method="L-BFGS-B", bounds=bounds, options={"maxiter": 15})
     return moved(start, found.x)
 
 
 def sampled(start: Parameters, readings: Readings, number: int, rng: np.random.Generator) -> list[Parameters]:
-    """``number`` draws from what the parameters can be, one sweep over the parameters apart."""
-    density = _density(start, readings)
+    """``number`` posterior draws, one sweep over the parameters apart."""
+    density = _log_density(start, readings)
     x = np.zeros(len(_learned(start)))
     found = []
     for sweep in range(_BURN_IN + number):
@@ -77,26 +79,26 @@ def moved(start: Parameters, x: Array) -> Parameters:
 
 
 def _learned(start: Parameters) -> list[str]:
-    """A variance of 0 and a start that is not there stay so."""
+    """The names of the parameters that are learned: a variance of 0 and a missing start stay as they are."""
     scales = [name for name in _SCALES if getattr(start, name) > 0]
     return [*scales, "mean", *([] if start.start is None else ["start"])]
 
 
-def _density(start: Parameters, readings: Readings) -> Callable[[Array], float]:
-    r, apart = readings, distances(readings.points, readings.points, readings.choices)
+def _log_density(start: Parameters, readings: Readings) -> Density:
+    r, distance = readings, distances(readings.points, readings.points, readings.choices)
 
     def density(x: Array) -> float:
         try:
-            found = log_likelihood(moved(start, x), apart, r.times, r.values, r.counts)
-        except LinAlgError:  # so smooth that the factor breaks down: as good as impossible
+            found = log_likelihood(moved(start, x), distance, r.times, r.values, r.counts)
+        except LinAlgError:  # so smooth that the factorisation fails: treated as impossible
             return -1e12
         return found - 0.5 * float(x @ x) if math.isfinite(found) else -1e12
 
     return density
 
 
-def _sliced(density: Callable[[Array], float], x: Array, i: int, rng: np.random.Generator) -> Array:
-    """One coordinate moved to a random place of equal or higher density than a random height below its own."""
+def _sliced(density: Density, x: Array, i: int, rng: np.random.Generator) -> Array:
+    """x with coordinate i redrawn uniformly from the slice: where the density is above a random height below x's."""
     height = density(x) + math.log(1.0 - rng.random())
 
     def at(value: float) -> Array:
@@ -105,15 +107,13 @@ def _sliced(density: Callable[[Array], float], x: Array, i: int, rng: np.random.
         return there
 
     low = x[i] - _STEP * rng.random()
-    high = low + _STEP
-    for _ in range(_ATTEMPTS):
-        if density(at(low)) < height:
-            break
-        low -= _STEP
-    for _ in range(_ATTEMPTS):
-        if density(at(high)) < height:
-            break
-        high += _STEP
+    ends = [low, low + _STEP]
+    for end, step in ((0, -_STEP), (1, _STEP)):
+        for _ in range(_ATTEMPTS):
+            if density(at(ends[end])) < height:
+                break
+            ends[end] += step
+    low, high = ends
     while high - low > 1e-9:
         value = rng.uniform(low, high)
         if density(at(value)) >= height:

@@ -1,15 +1,15 @@
-"""A Gaussian process with a Matérn-5/2 kernel and a length-scale for each axis, in plain arrays.
+"""A Gaussian process with a Matérn-5/2 kernel and a length-scale for each axis.
 
 ========  =========  =======================================================================
 symbol    shape      meaning
 ========  =========  =======================================================================
-Z         (n, D)     the columns of what was observed (``embedding.py``); Zs (m, D) new ones
-y         (n,)       what was observed, of mean about 0 and spread about 1
+Z         (n, D)     the observed points as columns (``embedding.py``); Zs (m, D) new ones
+y         (n,)       the observed values, of mean about 0 and spread about 1
 axis      (D,)       which axis a column belongs to: its columns share a length-scale
 ℓ         (d,)       the length-scales
-a, b      (w,)       the shapes of the ordered axes, if these are bent (``warping.py``)
+a, b      (w,)       the shapes of the ordered axes, if these are warped (``warping.py``)
 s², σ²    ()         the variance of the function, and of the noise
-u         (n, D)     the bent columns divided by ℓ: ``scaled``
+u         (n, D)     the warped columns divided by ℓ: ``scaled``
 r         (n, m)     √Σ(u−u')²
 k         (n, m)     s² (1 + √5 r + 5r²/3) exp(−√5 r)
 G         (n, m)     (5/3) s² (1 + √5 r) exp(−√5 r); ∂k/∂u = −G (u−u')
@@ -17,81 +17,70 @@ L         (n, n)     the lower Cholesky factor of k(Z, Z) + σ²
 α         (n,)       (k + σ²)⁻¹ y
 ========  =========  =======================================================================
 
-ℓ, s², σ², a and b are those of the highest posterior: the marginal likelihood (Rasmussen and Williams,
-Gaussian Processes for Machine Learning, 2006, eq. 2.30 and 5.9) times normal priors on their
-logarithms. With the parameters kept, new observations extend L by a block instead of factorising anew.
+ℓ, s², σ², a and b are the maximum a posteriori: the marginal likelihood (Rasmussen and Williams, Gaussian Processes
+for Machine Learning, 2006, eq. 2.30 and 5.9) times normal priors on their logarithms. With the parameters kept, new
+observations extend L by a block, without a new factorisation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.optimize import OptimizeResult, minimize
 
-from shoestring.models.warping import UNBENT, Warp
+from shoestring.models.warping import NO_WARP, Warp
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _ROOT5 = 5**0.5
-# Beside the learned noise: what keeps the factorisation stable where two points are almost the same.
+# Added to the learned noise: keeps the factorisation stable where two points are almost the same.
 _JITTER = 1e-8
-# The logarithms of a and b stay within this.
-_MOST_BENT = 1.5
+# The bound of |log a| and |log b|.
+_STRONGEST_WARP = 1.5
+# The centres of the priors of ℓ, s² and σ², and the deviations of the logarithms of these and of the shapes.
+_LENGTH, _VARIANCE, _NOISE = 0.4, 1.0, 1e-3
+_LENGTH_SPREAD, _VARIANCE_SPREAD, _NOISE_SPREAD, _SHAPE_SPREAD = 1.0, 1.0, 2.0, 0.33
 
 
-@dataclass(frozen=True)
-class Prior:
-    """Normal priors on the logarithms: their centres and standard deviations.
+def prior(d: int, w: int) -> tuple[Array, Array]:
+    """Centres and standard deviations of the normal priors on the logarithms, for d axes and w warped columns.
 
     A length-scale's centre grows with the root of the number of axes, as distances do (Hvarfner, Hellsten
     and Nardi, Vanilla Bayesian optimization performs great in high dimensions, ICML 2024).
     """
-
-    length: float = 0.4
-    length_spread: float = 1.0
-    variance: float = 1.0
-    variance_spread: float = 1.0
-    noise: float = 1e-3
-    noise_spread: float = 2.0
-    shape_spread: float = 0.33
-
-    def centre(self, d: int, w: int) -> Array:
-        lengths = np.full(d, np.log(self.length) + 0.5 * np.log(d))
-        return np.concatenate([lengths, [np.log(self.variance), np.log(self.noise)], np.zeros(2 * w)])
-
-    def spread(self, d: int, w: int) -> Array:
-        lengths, shapes = np.full(d, self.length_spread), np.full(2 * w, self.shape_spread)
-        return np.concatenate([lengths, [self.variance_spread, self.noise_spread], shapes])
+    length = np.log(_LENGTH) + 0.5 * np.log(d)
+    centre = [length] * d + [np.log(_VARIANCE), np.log(_NOISE)] + [0.0] * (2 * w)
+    spread = [_LENGTH_SPREAD] * d + [_VARIANCE_SPREAD, _NOISE_SPREAD] + [_SHAPE_SPREAD] * (2 * w)
+    return np.array(centre), np.array(spread)
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """ℓ, s², σ² and what bends the axes."""
+    """ℓ, s², σ² and the warping of the axes."""
 
     lengths: Array
     variance: float
     noise: float
-    warp: Warp = UNBENT
+    warp: Warp = NO_WARP
 
     def scaled(self, Z: Array, axis: Codes) -> Array:
         """u. Shape (n, D)."""
         return np.asarray(self.warp(Z) / self.lengths[axis])
 
 
-def squared_distances(A: Array, B: Array) -> Array:
-    """|a − b|² of all pairs. Shapes (n, D) and (m, D) to (n, m)."""
-    squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
-    return np.asarray(np.maximum(squared, 0.0, out=squared))
-
-
 def _kernel(A: Array, B: Array, variance: float) -> tuple[Array, Array]:
-    """k and G of points that are already divided by the length-scales."""
-    r = np.sqrt(squared_distances(A, B))
-    r *= _ROOT5
+    """k and G of points that are already divided by the length-scales: one exponential serves both.
+
+    Distances by one matrix product: unlike ``kernels.py``, the columns here are all ordered and active.
+    """
+    squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
+    r = np.sqrt(np.maximum(squared, 0.0)) * _ROOT5
     fall = np.exp(-r)
     fall *= variance
     G = (1 + r) * fall
@@ -99,49 +88,38 @@ def _kernel(A: Array, B: Array, variance: float) -> tuple[Array, Array]:
     return k, G * (5 / 3)
 
 
-def learned(Z: Array, y: Array, axis: Codes, bent: Codes = UNBENT.columns, prior: Prior | None = None) -> Parameters:
-    """The parameters with the highest posterior, from two starts: a smooth and a rough function.
+def learned(Z: Array, y: Array, axis: Codes, warped: Codes = NO_WARP.columns) -> Parameters:
+    """The maximum a posteriori, by L-BFGS-B from two starts: a smooth and a rough function.
 
-    ``bent`` (w,) are the columns of axes that may be bent.
+    ``warped`` (w,) are the columns of axes that may be warped.
     """
-    from scipy.optimize import minimize
-
-    prior = prior or Prior()
     d = int(axis.max()) + 1 if len(axis) else 0
-    centre, spread = prior.centre(d, len(bent)), prior.spread(d, len(bent))
+    centre, spread = prior(d, len(warped))
     bounds = [*[(np.log(0.01), np.log(100.0))] * (d + 1), (np.log(1e-6), np.log(1.0))]
-    bounds += [(-_MOST_BENT, _MOST_BENT)] * (2 * len(bent))
-    found = None
-    for shift in (0.0, -1.0):
-        start = centre.copy()
-        start[:d] += shift
-        result = minimize(
-            _negative_log_posterior,
-            start,
-            args=(Z, y, axis, bent, centre, spread),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 40, "ftol": 1e-5},
-        )
-        if found is None or result.fun < found.fun:
-            found = result
-    assert found is not None
-    return _parameters(found.x, d, bent)
+    bounds += [(-_STRONGEST_WARP, _STRONGEST_WARP)] * (2 * len(warped))
+    given = (Z, y, axis, warped, centre, spread)
+
+    def optimum(start: Array) -> OptimizeResult:
+        options: Any = {"maxiter": 40, "ftol": 1e-5}
+        return minimize(_negative_log_posterior, start, given, "L-BFGS-B", jac=True, bounds=bounds, options=options)
+
+    rougher = np.where(np.arange(len(centre)) < d, centre - 1.0, centre)
+    found = min(optimum(centre), optimum(rougher), key=lambda result: float(result.fun))
+    return _parameters(found.x, d, warped)
 
 
-def _parameters(theta: Array, d: int, bent: Codes) -> Parameters:
+def _parameters(theta: Array, d: int, warped: Codes) -> Parameters:
     values = np.exp(theta)
     a, b = values[d + 2 :].reshape(2, -1)
-    return Parameters(values[:d], float(values[d]), float(values[d + 1]), Warp(bent, a, b))
+    return Parameters(values[:d], float(values[d]), float(values[d + 1]), Warp(warped, a, b))
 
 
 def _negative_log_posterior(
-    theta: Array, Z: Array, y: Array, axis: Codes, bent: Codes, centre: Array, spread: Array
+    theta: Array, Z: Array, y: Array, axis: Codes, warped: Codes, centre: Array, spread: Array
 ) -> tuple[float, Array]:
     """Its value and its gradient by the logarithms of ℓ, s², σ², a and b (eq. 2.30 and 5.9)."""
-    n, d = len(y), len(theta) - 2 - 2 * len(bent)
-    at = _parameters(theta, d, bent)
+    n, d = len(y), len(theta) - 2 - 2 * len(warped)
+    at = _parameters(theta, d, warped)
     scaled = at.scaled(Z, axis)
     k, G = _kernel(scaled, scaled, at.variance)
     K = k.copy()
@@ -157,19 +135,19 @@ def _negative_log_posterior(
     W = inverse - np.outer(alpha, alpha)  # the gradient of the likelihood by K, times 2
     gradient = np.empty_like(theta)
     M = W * G
-    # By u_i the value has the slope Σ_j M_ij (u_j − u_i); u is the bent z over ℓ, so by log ℓ it moves by −u.
+    # By u_i the value has the slope Σ_j M_ij (u_j − u_i); u is the warped z over ℓ, so by log ℓ it moves by −u.
     by_u = M @ scaled - M.sum(axis=1)[:, None] * scaled
     gradient[:d] = -np.bincount(axis, (by_u * scaled).sum(axis=0), minlength=d)
     gradient[d] = 0.5 * (W * k).sum()
     gradient[d + 1] = 0.5 * at.noise * np.trace(W)
-    by_bent = (by_u / at.lengths[axis])[:, bent]
-    gradient[d + 2 :] = np.concatenate([(by_bent * by).sum(axis=0) for by in at.warp.by_shape(Z)])
+    by_warped = (by_u / at.lengths[axis])[:, warped]
+    gradient[d + 2 :] = np.concatenate([(by_warped * by).sum(axis=0) for by in at.warp.by_shape(Z)])
     return float(value), gradient + off / spread
 
 
 @dataclass(frozen=True, eq=False)
 class Process:
-    """A process that has seen Z and y; :meth:`given` makes one.
+    """The posterior given Z and y; :meth:`given` computes it.
 
     >>> import numpy as np
     >>> Z, y = np.array([[0.0], [1.0]]), np.array([-1.0, 1.0])
@@ -194,7 +172,7 @@ class Process:
         return cls(parameters, axis, scaled, y, L, cho_solve((L, True), y))
 
     def extended(self, Z: Array, y: Array) -> Process:
-        """With more observations, the earlier ones' factor kept; ``y`` (n + m,) holds all values anew.
+        """The posterior with more observations; the factor is extended, ``y`` (n + m,) replaces all values.
 
         [[L, 0], [B, C]] with B = (L⁻¹ k(Z, Zs))ᵀ and C Cᵀ = k(Zs, Zs) + σ² − B Bᵀ.
         """
@@ -230,15 +208,9 @@ class Process:
 
         return self.alpha @ k, sd, slope(self.alpha[:, None]), -slope(V) / sd[:, None]
 
-    def leave_one_out(self) -> tuple[Array, Array]:
-        """What the others say of each observation: mean and standard deviation, noise included (eq. 5.12)."""
-        inverse, _ = dpotri(self.L, lower=1)
-        precision = np.diag(inverse)
-        return self.y - self.alpha / precision, np.sqrt(1 / precision)
-
 
 def _factor(k: Array, noise: float) -> Array:
-    """The lower Cholesky factor, with as much jitter as it takes."""
+    """The lower Cholesky factor of k plus the noise, with as much jitter as it takes."""
     for jitter in (_JITTER, 1e-6, 1e-4, 1e-2):
         K = k + (noise + jitter) * np.eye(len(k))
         L, failed = dpotrf(K, lower=1, clean=1)

@@ -13,11 +13,11 @@ T_a    (K, K + 1)   log k_a where an axis has K values: of value, around value
 
 ``p(x) = sum_i w_i prod_a k_a(x_a | X_ia)``. On a real axis k_a is a Gaussian cut off at 0 and 1, on
 an ordered axis with few values the Gaussian's share of each cell, on an unordered one
-``(1 - h) [x_a = X_ia] + h / K``. Around an inactive coordinate k_a is uniform, which makes the prior
-a row of inactive coordinates; and an inactive coordinate of a point says nothing, so it adds no factor.
+``(1 - h) [x_a = X_ia] + h / K``. Around an inactive coordinate k_a is uniform, so the prior is a row of inactive
+coordinates. An inactive coordinate of a point adds no factor.
 
-All kernels of all points at once are one matrix product: ``-(x - X)^2 / 2 h^2`` is linear in
-``(x^2, x, 1)``. The values of the axes that have few are looked up in T_a.
+The kernels of all points are computed by one matrix product: ``-(x - X)^2 / 2 h^2`` is linear in ``(x^2, x, 1)``.
+Axes with few values are looked up in T_a.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-# A value counts as at least this likely, which keeps the logarithms finite.
+# The least probability of a value, which keeps the logarithms finite.
 _TINY = 1e-300
 
 
 def fit(
     points: Array, choices: Codes, edges: Sequence[Array | None], bandwidths: Array, weights: Array, prior: float
 ) -> Parzen:
-    """The estimator around the rows of ``points`` (n, d), whose relative ``weights`` (n,) stand beside the prior's.
+    """The estimator around the rows of ``points`` (n, d), with ``weights`` (n,) relative to that of the prior.
 
     ``choices`` (d,) is the number of unordered choices of an axis, 0 for an ordered one; ``edges`` the
     bounds of the cells of an ordered axis with few values, None for all others.
@@ -81,9 +81,9 @@ class Parzen:
         return result
 
     def sample(self, rng: np.random.Generator, m: int, together: bool = True) -> Array:
-        """Points drawn from p; the axes each by themselves unless ``together``. Shape (m, d).
+        """Points drawn from p, or from the product of its marginals unless ``together``. Shape (m, d).
 
-        Where an axis has few values the coordinate is the middle of one.
+        Where an axis has few values the coordinate is the middle of a cell.
         """
         d = len(self.gaussians.axes) + len(self.tables)
         rows = rng.choice(len(self.weights), (m, 1 if together else d), p=self.weights)
@@ -182,7 +182,7 @@ def _middles(bounds: Array) -> Array:
 
 
 def _value(x: Array, bounds: Array) -> Codes:
-    """Which value a coordinate stands for; K where it is inactive."""
+    """The index of a coordinate's value; K where it is inactive."""
     k = len(bounds) - 1
     return np.where(np.isnan(x), k, np.clip(np.searchsorted(bounds, x, side="right") - 1, 0, k - 1))
 

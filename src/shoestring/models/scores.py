@@ -1,4 +1,4 @@
-"""Losses as scores: what is left of them is their order."""
+"""Normal scores of losses, which depend on the order of the losses alone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Array = NDArray[np.float64]
 
 
 def normal_scores(losses: Array) -> Array:
-    """Losses as quantiles of a standard normal, equal ones alike; u.
+    """The quantiles of a standard normal at the losses' ranks; ties share the mean of their ranks.
 
     >>> import numpy as np
     >>> from shoestring.models.scores import normal_scores
     >>> normal_scores(np.array([1e9, 0.1, 0.1])).round(3).tolist()
     [0.967, -0.431, -0.431]
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # here because it loads slowly and the first decisions need no scores
 
     order = np.argsort(losses, kind="stable")
     ordered = losses[order]

@@ -1,7 +1,7 @@
-"""The arithmetic of sub-sampling: who has potential, and how much. Arrays in, numbers out.
+"""The arithmetic of sub-sampling: which arms have potential, and how much.
 
-Huang et al., An asymptotically optimal multi-armed bandit algorithm and hyperparameter
-optimization, section 4 (the relation c_k ≼ c_ζ) and section 7 (the criterion V_k).
+Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter optimization,
+arXiv:2007.05670, section 4 (the relation c_k ≼ c_ζ) and section 7 (the criterion V_k).
 
 ========  =====================================================================
 Y, w      an arm's observations in order, and their weights      (n_k,)
@@ -35,34 +35,21 @@ def threshold(n: int) -> float:
     return math.sqrt(math.log(n)) if n > 1 else 0.0
 
 
-def window_means(values: Vector, weights: Vector, length: int) -> Vector:
-    """Weighted means of all windows of ``length`` consecutive observations (n − length + 1,).
-
-    >>> import numpy as np
-    >>> from shoestring.models.sub_sampling import window_means
-    >>> window_means(np.array([1.0, 2.0, 6.0]), np.ones(3), 2)
-    array([1.5, 4. ])
-    """
-    totals = np.concatenate(([0.0], np.cumsum(values * weights)))
-    masses = np.concatenate(([0.0], np.cumsum(weights)))
-    return np.asarray((totals[length:] - totals[:-length]) / (masses[length:] - masses[:-length]))
-
-
 class Series:
-    """Observations in order, kept as running sums: the mean of any stretch is a difference of two of them.
+    """Observations in order, kept as running sums, so that the mean of any window is a quick difference.
 
-    The sums are the same however the observations came in, one by one or many at once.
+    The sums are the same whether the observations are added one by one or many at once.
 
     >>> from shoestring.models.sub_sampling import Series
-    >>> series = Series()
-    >>> series.extend([1.0, 2.0, 6.0])
+    >>> series = Series([1.0, 2.0, 6.0])
     >>> series.mean(), series.window_means(2)
     (3.0, array([1.5, 4. ]))
     """
 
-    def __init__(self) -> None:
-        self._sums = np.zeros((2, 8))  # of weight × value, and of the weights; both begin with 0
+    def __init__(self, values: Sequence[float] | Vector = ()) -> None:
+        self._sums = np.zeros((2, 8))  # of weight × value, and of the weights; both start with 0
         self._n = 0
+        self.extend(values)
 
     def __len__(self) -> int:
         return self._n
@@ -85,28 +72,20 @@ class Series:
         return float(total / mass)
 
     def window_means(self, length: int) -> Vector:
-        """As the function of that name."""
+        """Weighted means of all windows of ``length`` consecutive observations (n − length + 1,)."""
         ends, starts = self._sums[:, length : self._n + 1], self._sums[:, : self._n + 1 - length]
         total, mass = ends - starts
         return np.asarray(total / mass)
 
     def largest_window_mean(self, length: int) -> float:
-        """As the function of that name."""
+        """max_j Ȳ_{j:j+length−1}: the mean of the leader's worst window, or of all of them if there are fewer."""
         return float(self.window_means(min(length, self._n)).max())
 
 
-def largest_window_mean(values: Vector, weights: Vector, length: int) -> float:
-    """max_j Ȳ_{j:j+length−1}: the worst stretch of the leader that is as long as the other's record.
-
-    A leader with fewer observations than that is taken whole.
-    """
-    return float(window_means(values, weights, min(length, len(values))).max())
-
-
 def has_potential(own_count: int, own_mean: float, leader_count: int, leaders_worst: float, q: float) -> bool:
-    """c_k ≼ c_ζ: fewer observations, and (a) too few to judge or (b) no worse than a stretch of the leader's.
+    """c_k ≼ c_ζ: fewer observations, and (a) too few to judge or (b) no worse than the leader's worst window.
 
-    Means that differ by rounding alone are equal: a stretch is a difference of running sums.
+    Means that differ only by rounding count as equal, because window means are differences of running sums.
     """
     rounding = _ROUNDING * max(abs(own_mean), abs(leaders_worst))
     return own_count < leader_count and (own_count < q or own_mean <= leaders_worst + rounding)
@@ -115,13 +94,13 @@ def has_potential(own_count: int, own_mean: float, leader_count: int, leaders_wo
 def potential(own_count: int, own_mean: float, leaders_worst: float, q: float, beta: float, scale: float) -> float:
     """V_k = (Ȳ_k − max_j Ȳ_ζ) / scale − β·max(0, q_n − n_k); lower has more potential (section 7).
 
-    Differs from the paper in the division by a scale of the losses, so that β means the same everywhere.
+    Differs from the paper in the division by a scale of the losses, so that one β fits all problems.
     """
     return (own_mean - leaders_worst) / scale - beta * max(0.0, q - own_count)
 
 
 def spread(values: Vector) -> float:
-    """The interquartile range of the finite losses; 1 where they do not differ."""
+    """The interquartile range of the finite losses; 1 where it is 0 or there are none."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return 1.0

@@ -1,7 +1,7 @@
-"""One thread for small matrices.
+"""Limits linear algebra to one thread.
 
-A decision multiplies matrices of a few hundred rows. Threads that wait for each other there cost ten times what they
-save, the more so where other work keeps the cores busy, as a training does.
+A decision multiplies matrices of a few hundred rows. There, threads that wait for each other cost ten times what they
+save, and more while a training keeps the cores busy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 @cache
 def _controller() -> Any:
-    """Found once, after the libraries that it looks for are loaded."""
+    """Created once. SciPy must be loaded first, because only libraries that are already loaded are limited."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -23,7 +23,7 @@ def _controller() -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra within runs on one thread; what the objective does is not touched.
+    """Linear algebra inside the block runs on one thread; the objective's own threads are not limited.
 
     >>> from shoestring.models.threads import one_thread
     >>> with one_thread():

@@ -1,14 +1,14 @@
-"""Axes bent so that a function that is steep in one part of an axis looks as smooth there as in the others.
+"""Input warping: stretches the part of an axis where the function is steep, so that it is equally smooth everywhere.
 
-Snoek, Swersky, Zemel and Adams, Input warping for Bayesian optimization of non-stationary functions, ICML
-2014, with Kumaraswamy's distribution function in place of the beta distribution's, since it is a formula.
+Snoek, Swersky, Zemel and Adams, Input warping for Bayesian optimization of non-stationary functions, ICML 2014, with
+the Kumaraswamy distribution function in place of the beta distribution's, because it has a closed form.
 
 ======  ======  =======================================================================
 symbol  shape   meaning
 ======  ======  =======================================================================
 z       (n, w)  coordinates in [0, 1]
-a, b    (w,)    the shape of each axis: a < 1 makes room at 0, b < 1 at 1; 1 and 1 leave it
-u       (n, w)  1 − (1 − zᵃ)ᵇ, the bent coordinates
+a, b    (w,)    the shape of each axis: a < 1 stretches it at 0, b < 1 at 1; 1 and 1 is the identity
+u       (n, w)  1 − (1 − zᵃ)ᵇ, the warped coordinates
 ======  ======  =======================================================================
 """
 
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-# So far coordinates stay away from 0 and 1, where the slope may be infinite.
+# Coordinates keep this distance from 0 and 1, where the slope may be infinite.
 _EDGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Warp:
-    """Which columns are bent, and how.
+    """Which columns are warped, and how.
 
     >>> import numpy as np
     >>> warp = Warp(np.array([1]), np.array([0.5]), np.array([1.0]))
@@ -42,20 +42,20 @@ class Warp:
     b: Array
 
     def __call__(self, Z: Array) -> Array:
-        """Z (n, D) with its columns bent."""
-        bent = Z.copy()
-        bent[:, self.columns] = 1 - (1 - self._inner(Z) ** self.a) ** self.b
-        return bent
+        """Z (n, D) with its columns warped."""
+        warped = Z.copy()
+        warped[:, self.columns] = 1 - (1 - self._inner(Z) ** self.a) ** self.b
+        return warped
 
     def slope(self, Z: Array) -> Array:
-        """How much a column of the result moves with that of Z; 1 for those that are not bent. Shape (n, D)."""
+        """The derivative of each warped column by that of Z; 1 where not warped. Shape (n, D)."""
         z, slope = self._inner(Z), np.ones(Z.shape)
         rest = 1 - z**self.a
         slope[:, self.columns] = (1 - 2 * _EDGE) * self.a * self.b * z ** (self.a - 1) * rest ** (self.b - 1)
         return slope
 
     def by_shape(self, Z: Array) -> tuple[Array, Array]:
-        """How the bent coordinates move with log a and with log b. Shapes (n, w)."""
+        """The derivatives of the warped coordinates by log a and by log b. Shapes (n, w)."""
         z = self._inner(Z)
         power = z**self.a
         rest = 1 - power
@@ -66,4 +66,4 @@ class Warp:
         return np.asarray(_EDGE + (1 - 2 * _EDGE) * np.clip(Z[:, self.columns], 0.0, 1.0))
 
 
-UNBENT = Warp(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+NO_WARP = Warp(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))

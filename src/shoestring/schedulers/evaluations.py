@@ -20,11 +20,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.models.sub_sampling import Series, Vector, largest_window_mean
+from shoestring.models.sub_sampling import Series, Vector
 
 Weighting = Literal["equal", "budget", "inverse-variance"]
 Comparison = Literal["evaluations", "samples", "rung"]
@@ -106,8 +104,7 @@ class Record:
     def worst_stretch(self, length: int, step: int) -> float:
         """The largest mean of so many of this arm's observations in a row."""
         if self.compare == "rung":
-            here = np.array(self.at(step) or [self.values[-1]])
-            return largest_window_mean(here, np.ones(len(here)), length)
+            return Series(self.at(step) or [self.values[-1]]).largest_window_mean(length)
         return self.series.largest_window_mean(length)
 
 

@@ -1,1 +1,1 @@
-"""Methods to compare with."""
+"""Methods that exist for comparison."""

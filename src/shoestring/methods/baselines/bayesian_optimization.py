@@ -1,7 +1,7 @@
-"""Bayesian optimisation on the freeze-thaw belief: every arm is trained to its end.
+"""Bayesian optimisation on the freeze-thaw belief: every configuration is trained to its end.
 
-The baseline "GP-EI" of Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019:
-expected improvement (Snoek, Larochelle and Adams, NeurIPS 2012) of the last reading, with no early stop.
+The baseline "GP-EI" of Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019: expected
+improvement (Snoek, Larochelle and Adams, NeurIPS 2012) of the last reading, without early stopping.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from typing import ClassVar
 import numpy as np
 
 from shoestring.core.decisions import Decision
-from shoestring.core.history import History
-from shoestring.methods.beliefs import Now, OnBelief
+from shoestring.methods.beliefs import BeliefBasedMethod, Posterior
 from shoestring.methods.learning_curves import expected_improvement
 
 
 @dataclass(frozen=True)
-class BayesianOptimization(OnBelief):
-    """Begin the arm whose last reading is expected to improve most on the best one, and train it to its end.
+class BayesianOptimization(BeliefBasedMethod):
+    """Train the configuration with the largest expected improvement of its last reading to its end.
 
-    The first ``startup`` arms are random: a belief that has seen one arm thinks all others near it good.
+    The first ``startup`` configurations are random, because the belief extrapolates too boldly from a single one.
 
     >>> import shoestring as ss
     >>> def curve(trial):
@@ -34,25 +33,26 @@ class BayesianOptimization(OnBelief):
     """
 
     startup: int = 5
-    name: ClassVar[str] = "bayesian optimization"
-    counts: ClassVar[tuple[str, ...]] = (*OnBelief.counts, "startup")
+    trains_fully: ClassVar[bool] = True
     reference: ClassVar[str] = (
         "Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012"
     )
 
-    def choose(self, now: Now, history: History, rng: np.random.Generator) -> Decision:
-        last = len(now.steps)
-        begun = [column for column in now.arm_at if now.open[column]]
-        if begun:
-            return now.trained(begun[0], "it was cut short before its end", last)
-        if len(history.arms) < self.startup:
-            return now.at_random(rng, "one of the first arms, at random", last)
-        arms = np.flatnonzero(now.open)
-        mean = now.means[arms, -1]
-        deviation = np.sqrt(now.belief.variances(arms, np.full(len(arms), last)))
-        # Nothing was read yet where all that was begun is still running: then any is better than none.
-        best = now.in_hand if len(now.scores) else float(mean.max())
+    def choose(self, posterior: Posterior, rng: np.random.Generator) -> Decision:
+        unfinished = [column for column in posterior.arm_at if posterior.trainable[column]]
+        if unfinished:
+            return posterior.grant(unfinished[0], "it was cut short before its end")
+        if len(posterior.history.arms) < self.startup:
+            return posterior.grant_at_random(rng, f"one of the first {self.startup} configurations, drawn at random")
+        arms = np.flatnonzero(posterior.trainable)
+        mean = posterior.means[arms, -1]
+        deviation = np.sqrt(posterior.belief.variances(arms, np.full(len(arms), len(posterior.steps))))
+        # Before the first reading there is no incumbent: then any outcome is an improvement.
+        best = posterior.incumbent if posterior.incumbent < np.inf else float(mean.max())
         chosen = int(arms[int(np.argmax(expected_improvement(mean, deviation, best)))])
-        expected = now.in_words(float(now.means[chosen, -1]))
-        reason = f"a new arm that should end at {expected} promises the most improvement on {now.in_words(best)}"
-        return now.trained(chosen, reason, last)
+        expected = posterior.in_users_units(float(posterior.means[chosen, -1]))
+        reason = (
+            f"a new configuration that should end at {expected} has the largest expected improvement "
+            f"on {posterior.in_users_units(best)}"
+        )
+        return posterior.grant(chosen, reason)
