@@ -1,11 +1,11 @@
-"""What to feed: find augmentation policies for scikit-learn's digits, then train with and without them.
+"""Data augmentation search: find augmentation policies for scikit-learn's digits, then train with and without them.
 
     python examples/augment_search.py                    # about a minute
     python examples/augment_search.py --steps 300
 
-Eighty digits to learn from are so few that a network learns them by heart. The search plays policies while it trains
-small networks and rewards those whose batch lowers the loss on held-out digits. It writes policies.json; interrupt it
-and run it again: it continues.
+With only eighty digits to train on a network overfits. The search plays policies while it trains small networks and
+rewards those whose batch lowers the loss on held-out digits. It writes policies.json. If it is interrupted, run it
+again to continue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRAIN, VALID, EPOCHS = 80, 500, 120
 
 
 def digits() -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Training, validation and test digits, bytes of 8 × 8 pixels."""
+    """Training, validation and test digits, uint8 images of 8 × 8 pixels."""
     stored = load_digits()
     order = np.random.default_rng(0).permutation(len(stored.target))
     images = torch.from_numpy(np.round(stored.images[order] * (255 / 16)).astype(np.uint8))[:, None]
@@ -40,8 +40,8 @@ def network() -> nn.Module:
     )  # fmt: skip
 
 
-def errors(augment: Augment | None, seed: int) -> float:
-    """The share of test digits misread after a training with this augmentation, in per cent."""
+def error_rate(augment: Augment | None, seed: int) -> float:
+    """The test error in per cent after training with this augmentation."""
     (images, labels), _, (test_images, test_labels) = digits()
     torch.manual_seed(seed)
     model = network()
@@ -67,14 +67,14 @@ def report(found: PolicySet, seeds: int) -> None:
         "worst 5 pairs": policies_of(found.bottom_pairs(5)),
     }
     for name, policies in sets.items():
-        misread = [errors(None if policies is None else Augment(policies, seed=seed), seed) for seed in range(seeds)]
-        print(f"{name:<26}{np.mean(misread):5.1f} % misread, over {seeds} trainings")
+        rates = [error_rate(None if policies is None else Augment(policies, seed=seed), seed) for seed in range(seeds)]
+        print(f"{name:<26}test error {np.mean(rates):5.1f} %, mean of {seeds} trainings")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--steps", type=int, default=2500, help="search steps (2500)")
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of each kind (3)")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings with each set of policies (3)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     train, valid, _ = digits()

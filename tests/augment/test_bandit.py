@@ -1,6 +1,8 @@
 """The parts that need no torch: policies as numbers, the bandit's arrays, pruning, estimates, and sets of policies."""
 
 import json
+import subprocess
+import sys
 from copy import deepcopy
 from functools import cache
 
@@ -289,3 +291,22 @@ def test_policies_of_pairs(found):
     assert len(policies) == 200
     assert {policy.pair for policy in policies} == {item.pair for item in found.top_pairs(2)}
     assert Policy("Rotate", 0, "Color", 9) in policies_of([Pair("Rotate", "Color")])
+
+
+def test_without_torch_rankings_can_be_read_and_the_rest_says_what_to_install():
+    program = """
+import sys
+sys.modules["torch"] = None
+import shoestring.augment
+shoestring.augment.PolicySet
+try:
+    shoestring.augment.search
+except ModuleNotFoundError as error:
+    print(error)
+from shoestring.cli import main
+main(["augment"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "shoestring.augment.search needs torch: pip install 'shoestring[augment]'\n"
+    assert done.stderr == "shoestring: augment needs torch: pip install 'shoestring[augment]'\n"
+    assert done.returncode == 2

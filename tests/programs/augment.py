@@ -22,7 +22,7 @@ def network():
 
 def run(state):
     torch.set_num_threads(1)
-    return search(network, data, data, budget="400 steps", rounds=4, batch=16, state=state, save_every=40)
+    return search(network, data, data, budget="200 steps", rounds=4, batch=16, state=state, save_every=20)
 
 
 if __name__ == "__main__":

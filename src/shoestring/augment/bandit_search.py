@@ -26,14 +26,14 @@ import torch
 
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.checkpoint import Checkpoint
-from shoestring.augment.estimates import Estimate, check_estimate
+from shoestring.augment.estimates import Estimate, check_choice
 from shoestring.augment.images import Batches, as_floats
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import PAIRS, PER_PAIR, Integers, decoded, policy_at
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.progress import show_progress
-from shoestring.augment.pruning import Pruning, check_pruning, first_policies, next_policies
-from shoestring.augment.reward import Loss, TwinNetworks, check_model
+from shoestring.augment.pruning import Pruning, first_policies, next_policies
+from shoestring.augment.reward import Loss, TwinNetworks, check_model, seed_torch
 from shoestring.core.budget import Budget, as_budget
 from shoestring.core.randomness import generator, integer
 from shoestring.core.workers import ticks
@@ -62,8 +62,8 @@ class Settings:
                 raise MethodError(f"{name}={getattr(self, name)!r} is not possible: it must be at least 1")
         if self.initial is not None and self.initial < 0:
             raise MethodError(f"initial={self.initial!r} is not possible: give a number of steps, 0 for no first pass")
-        check_estimate(self.estimate)
-        check_pruning(self.pruning)
+        check_choice("estimate", self.estimate, Estimate)
+        check_choice("pruning", self.pruning, Pruning)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Search:
 
     def start_network(self) -> TwinNetworks:
         """Create the network of the round, also when continuing from a checkpoint."""
-        torch.manual_seed(integer(self.settings.seed, self.round, "network"))
+        seed_torch(integer(self.settings.seed, self.round, "network"), self.training.device)
         model = self.training.model_factory()
         check_model(model)
         self.networks = TwinNetworks(model.to(self.training.device), self.training.optimizer, self.training.loss)

@@ -24,7 +24,7 @@ the levels would rank policies close to the identity first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -45,15 +45,15 @@ class Estimates:
     pairs: Array
 
 
-def check_estimate(kind: str) -> None:
-    """Refuse an unknown kind of estimate."""
-    if kind not in get_args(Estimate):
-        raise MethodError(f"estimate={kind!r} is not known; there are {', '.join(map(repr, get_args(Estimate)))}")
+def check_choice(option: str, value: str, choices: Any) -> None:
+    """Refuse a value of an option that its ``Literal`` type does not name."""
+    if value not in get_args(choices):
+        raise MethodError(f"{option}={value!r} is not known; there are {', '.join(map(repr, get_args(choices)))}")
 
 
 def estimate_rewards(counts: Integers, totals: Array, squares: Array, kind: Estimate) -> Estimates:
     """Estimates from plays, sums of rewards and sums of squared rewards, each (22500,)."""
-    check_estimate(kind)
+    check_choice("estimate", kind, Estimate)
     pair_counts, pair_totals = sum_by_pair(counts), sum_by_pair(totals)
     means, pair_means = mean_rewards(counts, totals), mean_rewards(pair_counts, pair_totals)
     if kind == "mean" or not counts.any():

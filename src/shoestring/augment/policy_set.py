@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shoestring.augment.bandit import Bandit, C, confidence_width
-from shoestring.augment.estimates import Estimate, Estimates, estimate_rewards
+from shoestring.augment.estimates import Estimate, Estimates, check_choice, estimate_rewards
 from shoestring.augment.policies import (
     OPERATIONS,
     PER_PAIR,
@@ -31,7 +31,7 @@ from shoestring.augment.policies import (
     parse_policy,
     policy_at,
     sum_by_pair,
-)  # fmt: skip
+)
 from shoestring.errors import MethodError, StorageError
 
 _FORMAT = 1
@@ -114,8 +114,7 @@ class PolicySet:
         return np.asarray(sum_by_pair(self.counts))
 
     def _values(self, by: Value) -> Array:
-        if by not in ("mean", "ucb"):
-            raise MethodError(f"by={by!r} is not known; there are 'mean' and 'ucb'")
+        check_choice("by", by, Value)
         means = self._estimates.policies
         return means if by == "mean" else np.asarray(means + confidence_width(self.plays, self.counts))
 

@@ -12,7 +12,7 @@ ties at random: about a fifth of the scaled rewards are exactly 1, and ties by i
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -29,17 +29,10 @@ from shoestring.augment.policies import (
     stage_of_levels,
     sum_by_pair,
 )
-from shoestring.errors import MethodError
 
 Pruning = Literal["eop", "sh", "none"]
 
 _KEPT = 2 / 3  # of the pairs or policies, after each round
-
-
-def check_pruning(pruning: str) -> None:
-    """Refuse an unknown rule."""
-    if pruning not in get_args(Pruning):
-        raise MethodError(f"pruning={pruning!r} is not known; there are {', '.join(map(repr, get_args(Pruning)))}")
 
 
 def first_policies(pruning: Pruning) -> Mask:
