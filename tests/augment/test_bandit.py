@@ -20,12 +20,10 @@ from shoestring.augment.policies import (
     Pair,
     Policy,
     decoded,
-    parse_policy,
-    policy_at,
     stage_of_levels,
 )
 from shoestring.augment.policy_set import PolicySet, policies_of
-from shoestring.augment.pruning import first_policies, next_policies, pair_ucb
+from shoestring.augment.pruning import first_policies, next_policies
 from shoestring.errors import MethodError, SpaceError, StorageError
 
 
@@ -52,8 +50,8 @@ def rng():
 def test_every_policy_has_its_number():
     assert (len(OPERATIONS), LEVELS, POLICIES) == (15, 10, 22500)
     for index in range(0, POLICIES, 37):
-        assert policy_at(index).index == index
-        assert parse_policy(str(policy_at(index))).index == index
+        assert Policy.at(index).index == index
+        assert Policy.parse(str(Policy.at(index))).index == index
     operations, levels = decoded(np.arange(POLICIES))
     assert len({*map(tuple, np.hstack([operations, levels]))}) == POLICIES
 
@@ -61,7 +59,7 @@ def test_every_policy_has_its_number():
 @pytest.mark.parametrize("words", ["Rotate(3)", "Rotate(3), Twist(4)", "", "Rotate(3), Color(12)"])
 def test_what_is_no_policy_is_refused(words):
     with pytest.raises(SpaceError):
-        parse_policy(words)
+        Policy.parse(words)
 
 
 def test_the_magnitude_stages_of_figure_3_3():
@@ -140,7 +138,7 @@ def test_pruning_ranks_by_the_ucb_of_equation_3_6():
     bandit = played()
     counts, totals = (v.reshape(PAIRS, PER_PAIR).sum(axis=1) for v in (bandit.counts, bandit.totals))
     expected = totals / counts + np.sqrt(2 * np.log(bandit.plays) / counts)
-    np.testing.assert_allclose(pair_ucb(bandit, "mean"), expected)
+    np.testing.assert_allclose(bandit.estimates("mean").pair_ucbs, expected)
     active = next_policies("eop", 1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng())
     kept = active.reshape(PAIRS, PER_PAIR).any(axis=1)
     assert expected[kept].min() >= expected[~kept].max()

@@ -27,10 +27,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoestring.augment.estimates import NEUTRAL, Estimate, Estimates, estimate_rewards, mean_rewards
+from shoestring.augment.estimates import NEUTRAL, Estimate, Estimates, confidence_width, estimate_rewards, mean_rewards
 from shoestring.augment.policies import POLICIES, Array, Integers, Mask
 
-C = 1.0  # the thesis's value: rewards are scaled to [0, 1], so there is nothing to tune
 RESERVOIR = 1000
 _ENOUGH = 20
 
@@ -83,8 +82,3 @@ class Bandit:
     def estimates(self, kind: Estimate) -> Estimates:
         """The estimated rewards of all policies and pairs."""
         return estimate_rewards(self.counts, self.totals, self.squares, kind)
-
-
-def confidence_width(plays: int, counts: Integers) -> Array:
-    """The width C·√(2·ln n / n_k) of Eqs. 3.2 and 3.6, n_k at least 1."""
-    return np.asarray(C * np.sqrt(2.0 * math.log(max(plays, 1)) / np.maximum(counts, 1)))

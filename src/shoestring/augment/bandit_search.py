@@ -29,7 +29,7 @@ from shoestring.augment.checkpoint import Checkpoint
 from shoestring.augment.estimates import Estimate, check_choice
 from shoestring.augment.images import Batches, as_floats
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import PAIRS, PER_PAIR, Integers, decoded, policy_at
+from shoestring.augment.policies import PAIRS, PER_PAIR, Integers, Policy, decoded
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.progress import show_progress
 from shoestring.augment.pruning import Pruning, first_policies, next_policies
@@ -239,7 +239,7 @@ class Search:
         if self._diverged >= _DIVERGED:
             raise ObjectiveError(
                 f"the validation loss was not finite in {_DIVERGED} plays in a row, the last with "
-                f"{policy_at(policy)}; check the model, or give an optimizer= with a smaller learning rate"
+                f"{Policy.at(policy)}; check the model, or give an optimizer= with a smaller learning rate"
             )
 
     def _next_policy(self) -> int:

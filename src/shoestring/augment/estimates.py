@@ -23,6 +23,7 @@ the levels would rank policies close to the identity first.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -33,16 +34,20 @@ from shoestring.errors import MethodError
 
 Estimate = Literal["shrunk", "mean"]
 
+C = 1.0  # exploration coefficient, the thesis's value: rewards are scaled to [0, 1], so there is nothing to tune
 NEUTRAL = 0.5  # the reward of a policy about which nothing is known
 _OPERATIONS = len(OPERATIONS)
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimated rewards of the policies (22500,) and of the pairs (225,)."""
+    """Estimated rewards and upper confidence bounds of the policies (22500,) and of the pairs (225,)."""
 
     policies: Array
     pairs: Array
+    policy_ucbs: Array
+    pair_ucbs: Array
+    pair_counts: Integers
 
 
 def check_choice(option: str, value: str, choices: Any) -> None:
@@ -55,22 +60,35 @@ def estimate_rewards(counts: Integers, totals: Array, squares: Array, kind: Esti
     """Estimates from plays, sums of rewards and sums of squared rewards, each (22500,)."""
     check_choice("estimate", kind, Estimate)
     pair_counts, pair_totals = sum_by_pair(counts), sum_by_pair(totals)
-    means, pair_means = mean_rewards(counts, totals), mean_rewards(pair_counts, pair_totals)
-    if kind == "mean" or not counts.any():
-        return Estimates(means, pair_means)
-    noise, policy_variance = _variances(counts, totals, squares)
-    spread = noise + policy_variance  # within a pair, a reward varies by noise and by the policy that was drawn
-    prior = _operation_effects(pair_counts, pair_totals, spread)
-    residual = pair_means - prior
-    pairs = prior + _shrinkage(_effect_variance(residual, pair_counts, spread), spread, pair_counts) * residual
-    pair_of_policy = np.repeat(pairs, PER_PAIR)
-    policies = pair_of_policy + _shrinkage(policy_variance, noise, counts) * (means - pair_of_policy)
-    return Estimates(policies, pairs)
+    policies, pairs = mean_rewards(counts, totals), mean_rewards(pair_counts, pair_totals)
+    if kind == "shrunk" and counts.any():
+        policies, pairs = _shrunk(counts, totals, squares, pair_counts, pair_totals)
+    widths, pair_widths = (confidence_width(int(counts.sum()), n) for n in (counts, pair_counts))
+    return Estimates(policies, pairs, policies + widths, pairs + pair_widths, pair_counts)
+
+
+def confidence_width(plays: int, counts: Integers) -> Array:
+    """The width C·√(2·ln n / n_k) of Eqs. 3.2 and 3.6 of the thesis, with n_k at least 1."""
+    return np.asarray(C * np.sqrt(2.0 * math.log(max(plays, 1)) / np.maximum(counts, 1)))
 
 
 def mean_rewards(counts: Integers, totals: Array) -> Array:
     """Sample means; ½ where there is no play."""
     return np.where(counts > 0, totals / np.maximum(counts, 1), NEUTRAL)
+
+
+def _shrunk(
+    counts: Integers, totals: Array, squares: Array, pair_counts: Integers, pair_totals: Array
+) -> tuple[Array, Array]:
+    """The empirical Bayes estimates of the policies and of the pairs."""
+    noise, policy_variance = _variances(counts, totals, squares)
+    spread = noise + policy_variance  # within a pair, a reward varies by noise and by the policy that was drawn
+    prior = _operation_effects(pair_counts, pair_totals, spread)
+    residual = mean_rewards(pair_counts, pair_totals) - prior
+    pairs = prior + _shrinkage(_effect_variance(residual, pair_counts, spread), spread, pair_counts) * residual
+    pair_of_policy = np.repeat(pairs, PER_PAIR)
+    residual = mean_rewards(counts, totals) - pair_of_policy
+    return pair_of_policy + _shrinkage(policy_variance, noise, counts) * residual, pairs
 
 
 def _shrinkage(variance: float, noise: float, counts: Integers) -> Array:

@@ -49,6 +49,13 @@ class Pair:
     first: str
     second: str
 
+    @classmethod
+    def at(cls, index: int) -> Pair:
+        """The pair at a place among the 225."""
+        if not 0 <= index < PAIRS:
+            raise SpaceError(f"there is no pair {index}; they are numbered from 0 to {PAIRS - 1}")
+        return cls(OPERATIONS[index // len(OPERATIONS)], OPERATIONS[index % len(OPERATIONS)])
+
     @property
     def index(self) -> int:
         """Its place among the 225 pairs."""
@@ -66,7 +73,7 @@ class Policy:
     """Two operations, one after the other, each at its level: O₂(O₁(x, λ₁), λ₂), Eq. 3.1.
 
     >>> policy = Policy("Color", 9, "Rotate", 6)
-    >>> str(policy), policy == policy_at(policy.index) == parse_policy("Color(9), Rotate(6)")
+    >>> str(policy), policy == Policy.at(policy.index) == Policy.parse("Color(9), Rotate(6)")
     ('Color(9), Rotate(6)', True)
     """
 
@@ -74,6 +81,24 @@ class Policy:
     first_level: int
     second: str
     second_level: int
+
+    @classmethod
+    def at(cls, index: int) -> Policy:
+        """The policy at a place among the 22,500."""
+        if not 0 <= index < POLICIES:
+            raise SpaceError(f"there is no policy {index}; they are numbered from 0 to {POLICIES - 1}")
+        pair, levels = Pair.at(index // PER_PAIR), index % PER_PAIR
+        return cls(pair.first, levels // LEVELS, pair.second, levels % LEVELS)
+
+    @classmethod
+    def parse(cls, text: str) -> Policy:
+        """The policy that ``str`` wrote."""
+        found = _POLICY.fullmatch(text.strip())
+        if found is None:
+            raise SpaceError(f"{text!r} is no policy; write one as 'Color(9), Rotate(6)'")
+        policy = cls(found[1], int(found[2]), found[3], int(found[4]))
+        _ = policy.index  # refuses operations that do not exist
+        return policy
 
     @property
     def index(self) -> int:
@@ -88,31 +113,6 @@ class Policy:
 
     def __str__(self) -> str:
         return f"{self.first}({self.first_level}), {self.second}({self.second_level})"
-
-
-def policy_at(index: int) -> Policy:
-    """The policy at a place among the 22,500."""
-    if not 0 <= index < POLICIES:
-        raise SpaceError(f"there is no policy {index}; they are numbered from 0 to {POLICIES - 1}")
-    pair, levels = pair_at(index // PER_PAIR), index % PER_PAIR
-    return Policy(pair.first, levels // LEVELS, pair.second, levels % LEVELS)
-
-
-def pair_at(index: int) -> Pair:
-    """The pair of operations at a place among the 225."""
-    if not 0 <= index < PAIRS:
-        raise SpaceError(f"there is no pair {index}; they are numbered from 0 to {PAIRS - 1}")
-    return Pair(OPERATIONS[index // len(OPERATIONS)], OPERATIONS[index % len(OPERATIONS)])
-
-
-def parse_policy(text: str) -> Policy:
-    """The policy that ``str`` wrote."""
-    found = _POLICY.fullmatch(text.strip())
-    if found is None:
-        raise SpaceError(f"{text!r} is no policy; write one as 'Color(9), Rotate(6)'")
-    policy = Policy(found[1], int(found[2]), found[3], int(found[4]))
-    _ = policy.index  # refuses operations that do not exist
-    return policy
 
 
 def decoded(policies: Any) -> tuple[Integers, Integers]:

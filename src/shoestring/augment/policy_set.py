@@ -17,21 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoestring.augment.bandit import Bandit, C, confidence_width
-from shoestring.augment.estimates import Estimate, Estimates, check_choice, estimate_rewards
-from shoestring.augment.policies import (
-    OPERATIONS,
-    PER_PAIR,
-    POLICIES,
-    Array,
-    Integers,
-    Pair,
-    Policy,
-    pair_at,
-    parse_policy,
-    policy_at,
-    sum_by_pair,
-)
+from shoestring.augment.bandit import Bandit
+from shoestring.augment.estimates import C, Estimate, Estimates, check_choice, estimate_rewards
+from shoestring.augment.policies import OPERATIONS, PER_PAIR, POLICIES, Array, Integers, Pair, Policy
 from shoestring.errors import MethodError, StorageError
 
 _FORMAT = 1
@@ -109,14 +97,9 @@ class PolicySet:
     def _estimates(self) -> Estimates:
         return estimate_rewards(self.counts, self.totals, self.squares, self.estimate)
 
-    @cached_property
-    def _pair_counts(self) -> Integers:
-        return np.asarray(sum_by_pair(self.counts))
-
     def _values(self, by: Value) -> Array:
         check_choice("by", by, Value)
-        means = self._estimates.policies
-        return means if by == "mean" else np.asarray(means + confidence_width(self.plays, self.counts))
+        return self._estimates.policies if by == "mean" else self._estimates.policy_ucbs
 
     def order(self, by: Value = "mean") -> Integers:
         """The indices of the policies that were played, best first, by their ``"mean"`` or their ``"ucb"``."""
@@ -124,7 +107,7 @@ class PolicySet:
 
     def pair_order(self) -> Integers:
         """The indices of the pairs that were played, best first."""
-        return _best_first(self._estimates.pairs, self._pair_counts)
+        return _best_first(self._estimates.pairs, self._estimates.pair_counts)
 
     @property
     def policies(self) -> tuple[RankedPolicy, ...]:
@@ -166,11 +149,11 @@ class PolicySet:
         """All levels of the best share of the pairs: harmful pairs are left out, and the others keep their variety."""
         if not 0 < share <= 1:
             raise MethodError(f"share={share!r} is not possible: it must be above 0 and at most 1")
-        return policies_of(self.top_pairs(max(int(share * np.count_nonzero(self._pair_counts)), 1)))
+        return policies_of(self.top_pairs(max(int(share * np.count_nonzero(self._estimates.pair_counts)), 1)))
 
     def heatmap(self) -> Array:
         """Mean rewards of the pairs (15, 15): rows are first operations, columns second ones; NaN without a play."""
-        values = np.where(self._pair_counts > 0, self._estimates.pairs, np.nan)
+        values = np.where(self._estimates.pair_counts > 0, self._estimates.pairs, np.nan)
         return values.reshape(len(OPERATIONS), len(OPERATIONS))
 
     def merge(self, other: PolicySet, weight: float = 1.0) -> PolicySet:
@@ -201,7 +184,7 @@ class PolicySet:
     def _rows(self) -> Iterator[list[Any]]:
         columns = self.counts, self.totals, self.squares, self._values("mean").round(6), self._values("ucb").round(6)
         for index in self.order().tolist():
-            yield [str(policy_at(index)), *(column[index].item() for column in columns)]
+            yield [str(Policy.at(index)), *(column[index].item() for column in columns)]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PolicySet:
@@ -212,7 +195,7 @@ class PolicySet:
                 raise StorageError(f"{path} was written by a newer version of shoestring; use that version")
             counts, totals, squares = np.zeros(POLICIES, dtype=np.int64), np.zeros(POLICIES), np.zeros(POLICIES)
             for text, plays, total, square, *_ in content["policies"]:
-                index = parse_policy(text).index
+                index = Policy.parse(text).index
                 counts[index], totals[index], squares[index] = plays, total, square
             return cls(counts, totals, squares, content["estimate"], content["about"])
         except OSError as error:
@@ -234,12 +217,11 @@ class PolicySet:
 
     def _ranked(self, order: Integers) -> tuple[RankedPolicy, ...]:
         rows = _table(order, self._values("mean"), self._values("ucb"), self.counts)
-        return tuple(RankedPolicy(policy_at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
+        return tuple(RankedPolicy(Policy.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
 
     def _ranked_pairs(self, order: Integers) -> tuple[RankedPair, ...]:
-        means, counts = self._estimates.pairs, self._pair_counts
-        rows = _table(order, means, means + confidence_width(self.plays, counts), counts)
-        return tuple(RankedPair(pair_at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
+        rows = _table(order, self._estimates.pairs, self._estimates.pair_ucbs, self._estimates.pair_counts)
+        return tuple(RankedPair(Pair.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
 
 
 def policies_of(pairs: Iterable[Pair | RankedPair]) -> tuple[Policy, ...]:
@@ -249,7 +231,7 @@ def policies_of(pairs: Iterable[Pair | RankedPair]) -> tuple[Policy, ...]:
     100
     """
     indices = {(pair.pair if isinstance(pair, RankedPair) else pair).index for pair in pairs}
-    return tuple(policy_at(index * PER_PAIR + levels) for index in sorted(indices) for levels in range(PER_PAIR))
+    return tuple(Policy.at(index * PER_PAIR + levels) for index in sorted(indices) for levels in range(PER_PAIR))
 
 
 def _table(order: Integers, means: Array, ucbs: Array, counts: Integers) -> Iterator[tuple[int, float, float, int]]:

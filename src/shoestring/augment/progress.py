@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoestring.augment.policies import pair_at, sum_by_pair
+from shoestring.augment.policies import Pair
 from shoestring.core.workers import ticks
 from shoestring.ui.formatting import duration
 
@@ -64,7 +64,8 @@ def _frame(search: Search, elapsed: float, done: int) -> RenderableType:
 
 def _leading_pairs(search: Search) -> list[str]:
     """The pairs with the best estimates so far, one a line."""
-    plays = sum_by_pair(search.bandit.counts)
-    values = np.where(plays > 0, search.bandit.estimates(search.settings.estimate).pairs, -np.inf)
+    estimates = search.bandit.estimates(search.settings.estimate)
+    plays = estimates.pair_counts
+    values = np.where(plays > 0, estimates.pairs, -np.inf)
     best = [int(index) for index in np.argsort(-values, kind="stable")[:_SHOWN] if plays[index]]
-    return [f"{pair_at(index)}  {values[index]:.3f} from {plays[index]} plays" for index in best]
+    return [f"{Pair.at(index)}  {values[index]:.3f} from {plays[index]} plays" for index in best]

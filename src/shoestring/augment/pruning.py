@@ -16,19 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from shoestring.augment.bandit import Bandit, confidence_width
+from shoestring.augment.bandit import Bandit
 from shoestring.augment.estimates import Estimate
-from shoestring.augment.policies import (
-    PAIRS,
-    PER_PAIR,
-    POLICIES,
-    STAGES,
-    Array,
-    Integers,
-    Mask,
-    stage_of_levels,
-    sum_by_pair,
-)
+from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, STAGES, Array, Integers, Mask, stage_of_levels
 
 Pruning = Literal["eop", "sh", "none"]
 
@@ -49,22 +39,16 @@ def next_policies(
     if pruning == "none":
         return bandit.active
     if pruning == "sh":
-        ucb = bandit.estimates(estimate).policies + confidence_width(bandit.plays, bandit.counts)
+        ucbs = np.where(bandit.active, bandit.estimates(estimate).policy_ucbs, -np.inf)
         mask = np.zeros(POLICIES, dtype=bool)
-        kept = max(int(bandit.active.sum() * _KEPT), 1)
-        mask[_largest_first(np.where(bandit.active, ucb, -np.inf), rng)[:kept]] = True
+        mask[_largest_first(ucbs, rng)[: max(int(bandit.active.sum() * _KEPT), 1)]] = True
         return mask
     # Algorithm 3
-    pairs = _largest_first(pair_ucb(bandit, estimate), rng)[: max(int(PAIRS * _KEPT**round), 1)]  # lines 2-4
+    pair_ucbs = bandit.estimates(estimate).pair_ucbs  # line 2, Eq. 3.6
+    pairs = _largest_first(pair_ucbs, rng)[: max(int(PAIRS * _KEPT**round), 1)]  # lines 3 and 4
     if round >= 2:  # lines 6 and 7
         stages[pairs] = np.minimum(stages[pairs] + 1, STAGES - 1)
     return _at_stages(pairs, stages)  # lines 1 and 8
-
-
-def pair_ucb(bandit: Bandit, estimate: Estimate) -> Array:
-    """Eq. 3.6 for every pair, shape (225,)."""
-    width = confidence_width(bandit.plays, sum_by_pair(bandit.counts))
-    return np.asarray(bandit.estimates(estimate).pairs + width)
 
 
 def _largest_first(values: Array, rng: np.random.Generator) -> Integers:
