@@ -231,7 +231,7 @@ def test_wrong_data_and_models_are_refused():
         search(network, (images, labels[:5]), data(), budget="5 steps")
     with pytest.raises(SpaceError, match="normalise"):
         search(network, (images.float() - 90, labels), data(), budget="5 steps")
-    with pytest.raises(SpaceError, match="alike"):
+    with pytest.raises(SpaceError, match="must be equal"):
         search(network, (images.repeat(1, 3, 1, 1), labels), data(), budget="5 steps")
     with pytest.raises(SpaceError, match="dataset"):
         search(network, 3, data(), budget="5 steps")

@@ -32,7 +32,7 @@ class Checkpoint:
         self._path = None if path is None else Path(path)
 
     def save(self, search: Search) -> None:
-        """Replace the file atomically: a crash meanwhile leaves the previous one."""
+        """Replace the file atomically: a crash while writing leaves the previous one."""
         if self._path is None:
             return
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")

@@ -44,7 +44,7 @@ class Batches:
         self._train, self._valid = as_images(train, "train"), as_images(valid, "valid")
         shapes = [tuple(images.images.shape[1:]) for images in (self._train, self._valid)]
         if shapes[0] != shapes[1]:
-            raise SpaceError(f"train has images of shape {shapes[0]} and valid of {shapes[1]}; both must be alike")
+            raise SpaceError(f"train has images of shape {shapes[0]} and valid of {shapes[1]}; they must be equal")
         self.digest = f"{self._train.digest()}/{self._valid.digest()}"
         self._train, self._valid = self._train.to(device), self._valid.to(device)
         self._size, self._valid_size = min(batch, len(self._train.images)), min(valid_batch, len(self._valid.images))
