@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 _NEED_TORCH = (
     *(f"src/shoestring/augment/{name}.py" for name in (
-        "gain", "images", "operations", "saving", "searching", "sources", "transform"
+        "bandit_search", "checkpoint", "datasets", "images", "operations", "reward", "transform"
     )),
     "tests/programs/augment.py",
 )  # fmt: skip

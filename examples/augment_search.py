@@ -1,11 +1,11 @@
-"""What to feed: find augmentation policies for scikit-learn's digits, then train with and without them.
+"""Data augmentation search: find augmentation policies for scikit-learn's digits, then train with and without them.
 
     python examples/augment_search.py                    # about a minute
     python examples/augment_search.py --steps 300
 
-Eighty digits to learn from are so few that a network learns them by heart. The search plays policies while it trains
-small networks and rewards those whose batch lowers the loss on held-out digits. It writes policies.json; interrupt it
-and run it again: it continues.
+With only eighty digits to train on a network overfits. The search plays policies while it trains small networks and
+rewards those whose batch lowers the loss on held-out digits. It writes policies.json. If it is interrupted, run it
+again to continue.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from torch import nn
 
 from shoestring.augment import Augment, PolicySet, policies_of, search
 
-TRAIN, VALID, EPOCHS = 80, 500, 120
+TRAIN, VALID = 80, 500
 
 
 def digits() -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Training, validation and test digits, bytes of 8 × 8 pixels."""
+    """Training, validation and test digits, uint8 images of 8 × 8 pixels."""
     stored = load_digits()
     order = np.random.default_rng(0).permutation(len(stored.target))
     images = torch.from_numpy(np.round(stored.images[order] * (255 / 16)).astype(np.uint8))[:, None]
@@ -40,13 +40,13 @@ def network() -> nn.Module:
     )  # fmt: skip
 
 
-def errors(augment: Augment | None, seed: int) -> float:
-    """The share of test digits misread after a training with this augmentation, in per cent."""
+def error_rate(augment: Augment | None, epochs: int, seed: int) -> float:
+    """The test error in per cent after training with this augmentation."""
     (images, labels), _, (test_images, test_labels) = digits()
     torch.manual_seed(seed)
     model = network()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         x = (augment(images) if augment else images).float() / 255
         for rows in torch.randperm(TRAIN).split(16):
             optimizer.zero_grad()
@@ -57,7 +57,7 @@ def errors(augment: Augment | None, seed: int) -> float:
     return 100 * float(wrong.float().mean())
 
 
-def report(found: PolicySet, seeds: int) -> None:
+def report(found: PolicySet, epochs: int, seeds: int) -> None:
     for title, pairs in (("best", found.top_pairs(3)), ("worst", found.bottom_pairs(3))):
         print(f"{title} pairs:", "; ".join(f"{item.pair} ({item.mean:.2f})" for item in pairs))
     sets = {
@@ -67,14 +67,16 @@ def report(found: PolicySet, seeds: int) -> None:
         "worst 5 pairs": policies_of(found.bottom_pairs(5)),
     }
     for name, policies in sets.items():
-        misread = [errors(None if policies is None else Augment(policies, seed=seed), seed) for seed in range(seeds)]
-        print(f"{name:<26}{np.mean(misread):5.1f} % misread, over {seeds} trainings")
+        augments = [None if policies is None else Augment(policies, seed=seed) for seed in range(seeds)]
+        rates = [error_rate(augment, epochs, seed) for seed, augment in enumerate(augments)]
+        print(f"{name:<26}test error {np.mean(rates):5.1f} %, mean of {seeds} trainings")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--steps", type=int, default=2500, help="search steps (2500)")
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of each kind (3)")
+    parser.add_argument("--epochs", type=int, default=120, help="epochs of each training (120)")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings with each set of policies (3)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     train, valid, _ = digits()
@@ -82,7 +84,7 @@ def main() -> None:
         network, train, valid, budget={"steps": arguments.steps}, batch=16, state=f"augment_search_{arguments.steps}.pt"
     )
     found.save("policies.json")
-    report(found, arguments.seeds)
+    report(found, arguments.epochs, arguments.seeds)
 
 
 if __name__ == "__main__":

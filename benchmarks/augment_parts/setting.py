@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from shoestring.augment.datasets import small_network
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import POLICIES, decoded
-from shoestring.augment.sources import small_network
 from shoestring.core.randomness import generator, integer
 
 DATA = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -12,10 +12,10 @@ from common import Options, Row, row
 
 from augment_parts import setting
 from shoestring.augment.bandit import Bandit
-from shoestring.augment.estimates import from_sums
-from shoestring.augment.gain import Twins
+from shoestring.augment.estimates import estimate_rewards
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, decoded
+from shoestring.augment.reward import TwinNetworks
 
 
 def _timed(work: Callable[[int], Any], times: int) -> float:
@@ -35,7 +35,7 @@ def table_speed(options: Options) -> list[Row]:
         (x[:n], y[:n]) for (x, y), n in ((data.train, 32), (data.valid, 128))
     )
     loss = torch.nn.functional.cross_entropy
-    twins = Twins(setting.network(3), setting.optimizer, loss)
+    twins = TwinNetworks(setting.network(3), setting.optimizer, loss)
     policies = np.random.default_rng(0).integers(POLICIES, size=times)
 
     def plain(turn: int) -> None:
@@ -78,7 +78,7 @@ def table_identity(options: Options) -> list[Row]:
     torch.set_num_threads(1)
     (images, labels), (valid_images, valid_labels) = setting.split("cifar10").train, setting.split("cifar10").valid
     model = torch.nn.Sequential(setting.network(3)[:-1], torch.nn.Dropout(0.5), torch.nn.Linear(64, 10))
-    twins = Twins(model, setting.optimizer, torch.nn.functional.cross_entropy)
+    twins = TwinNetworks(model, setting.optimizer, torch.nn.functional.cross_entropy)
     gains = []
     for turn in range(20 if options.quick else 100):
         part = slice(turn % 15 * 32, turn % 15 * 32 + 32)
@@ -106,6 +106,6 @@ def table_simulated(options: Options) -> list[Row]:
         counts = np.bincount(arms, minlength=POLICIES)
         totals, squares = (np.bincount(arms, weights=w, minlength=POLICIES) for w in (rewards, rewards**2))
         for kind, found in values.items():
-            estimates = np.where(counts > 0, from_sums(counts, totals, squares, kind).policies, -np.inf)
+            estimates = np.where(counts > 0, estimate_rewards(counts, totals, squares, kind).policies, -np.inf)
             found.append(float(truth[np.argsort(-estimates)[:300]].mean() - truth.mean()) / float(truth.std()))
     return [row(f"{kind}: true value of the best 300", found) for kind, found in values.items()]

@@ -14,7 +14,7 @@ from scipy import stats
 from augment_parts import units
 from augment_parts.units import FULL, QUICK, Scale
 from shoestring.augment import OPERATIONS, PolicySet
-from shoestring.augment.pictures import draw_heatmaps
+from shoestring.augment.plots import draw_heatmaps
 
 CIFAR, FASHION = "cifar10", "fashion_mnist"
 FIGURES = Path(__file__).parents[1] / "figures"

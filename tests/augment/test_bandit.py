@@ -1,12 +1,16 @@
 """The parts that need no torch: policies as numbers, the bandit's arrays, pruning, estimates, and sets of policies."""
 
 import json
+import subprocess
+import sys
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
 
 from shoestring.augment.bandit import RESERVOIR, Bandit
-from shoestring.augment.estimates import from_sums
+from shoestring.augment.estimates import estimate_rewards
 from shoestring.augment.policies import (
     LEVELS,
     OPERATIONS,
@@ -16,25 +20,27 @@ from shoestring.augment.policies import (
     Pair,
     Policy,
     decoded,
-    policy_at,
-    policy_from,
     stage_of_levels,
 )
 from shoestring.augment.policy_set import PolicySet, policies_of
-from shoestring.augment.pruning import EvolutionaryOperationPruning, NoPruning, SuccessiveHalving, pair_ucb
+from shoestring.augment.pruning import first_policies, next_policies
 from shoestring.errors import MethodError, SpaceError, StorageError
 
-EOP = EvolutionaryOperationPruning()
 
-
-def played(seed=0, plays=4000, good=("Rotate", "Color"), bad="Invert"):
-    """A bandit after random plays of a made-up problem with good and bad operations."""
+@cache
+def plays_of(seed):
     rng = np.random.default_rng(seed)
     bandit, names = Bandit(), np.array(OPERATIONS)
-    for policy in rng.integers(POLICIES, size=plays):
+    for policy in rng.integers(POLICIES, size=4000):
         operations = names[decoded(policy)[0]]
-        bandit.update(int(policy), np.isin(operations, good).sum() - 2 * (operations == bad).sum() + rng.normal())
+        good, bad = np.isin(operations, ("Rotate", "Color")).sum(), (operations == "Invert").sum()
+        bandit.update(int(policy), good - 2 * bad + rng.normal())
     return bandit
+
+
+def played(seed=0):
+    """A bandit after 4,000 random plays of a made-up problem with good and bad operations."""
+    return deepcopy(plays_of(seed))
 
 
 def rng():
@@ -44,8 +50,8 @@ def rng():
 def test_every_policy_has_its_number():
     assert (len(OPERATIONS), LEVELS, POLICIES) == (15, 10, 22500)
     for index in range(0, POLICIES, 37):
-        assert policy_at(index).index == index
-        assert policy_from(str(policy_at(index))).index == index
+        assert Policy.at(index).index == index
+        assert Policy.parse(str(Policy.at(index))).index == index
     operations, levels = decoded(np.arange(POLICIES))
     assert len({*map(tuple, np.hstack([operations, levels]))}) == POLICIES
 
@@ -53,7 +59,7 @@ def test_every_policy_has_its_number():
 @pytest.mark.parametrize("words", ["Rotate(3)", "Rotate(3), Twist(4)", "", "Rotate(3), Color(12)"])
 def test_what_is_no_policy_is_refused(words):
     with pytest.raises(SpaceError):
-        policy_from(words)
+        Policy.parse(words)
 
 
 def test_the_magnitude_stages_of_figure_3_3():
@@ -61,7 +67,7 @@ def test_the_magnitude_stages_of_figure_3_3():
     sums = np.arange(100) // 10 + np.arange(100) % 10
     assert {*sums[stages == 0]} == {0, 1, 2, 7, 8, 13, 14}
     assert {*sums[stages == 1]} == {3, 4, 9, 10, 15, 16}
-    assert EOP.first().sum() == 7650
+    assert first_policies("eop").sum() == 7650
 
 
 def test_rewards_are_scaled_by_the_percentiles_of_the_last_thousand():
@@ -120,7 +126,7 @@ def test_pruning_keeps_two_thirds_of_the_pairs_and_widens_their_magnitudes():
     bandit, stages = played(), np.zeros(PAIRS, dtype=np.int64)
     sizes, widths = [], []
     for round in range(1, 11):
-        active = EOP.next(round, bandit, stages, "mean", rng()).reshape(PAIRS, PER_PAIR)
+        active = next_policies("eop", round, bandit, stages, "mean", rng()).reshape(PAIRS, PER_PAIR)
         pairs = active.any(axis=1)
         sizes.append(int(pairs.sum()))
         widths.append({*active[pairs].sum(axis=1).tolist()})
@@ -132,33 +138,34 @@ def test_pruning_ranks_by_the_ucb_of_equation_3_6():
     bandit = played()
     counts, totals = (v.reshape(PAIRS, PER_PAIR).sum(axis=1) for v in (bandit.counts, bandit.totals))
     expected = totals / counts + np.sqrt(2 * np.log(bandit.plays) / counts)
-    np.testing.assert_allclose(pair_ucb(bandit, "mean"), expected)
-    kept = EOP.next(1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng()).reshape(PAIRS, PER_PAIR).any(axis=1)
+    np.testing.assert_allclose(bandit.estimates("mean").pair_ucbs, expected)
+    active = next_policies("eop", 1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng())
+    kept = active.reshape(PAIRS, PER_PAIR).any(axis=1)
     assert expected[kept].min() >= expected[~kept].max()
 
 
 def test_a_dropped_pair_can_return_at_its_old_stage():
     bandit, stages = played(), np.zeros(PAIRS, dtype=np.int64)
     for round in (1, 2, 3):
-        active = EOP.next(round, bandit, stages, "mean", rng()).reshape(PAIRS, PER_PAIR)
+        active = next_policies("eop", round, bandit, stages, "mean", rng()).reshape(PAIRS, PER_PAIR)
     dropped = int(np.flatnonzero(~active.any(axis=1))[0])
     before = int(stages[dropped])
     bandit.totals[dropped * PER_PAIR] += 1000.0
-    again = EOP.next(4, bandit, stages, "mean", rng()).reshape(PAIRS, PER_PAIR)
+    again = next_policies("eop", 4, bandit, stages, "mean", rng()).reshape(PAIRS, PER_PAIR)
     assert again[dropped].sum() == (stage_of_levels() <= before + 1).sum()
 
 
 def test_the_ablations():
     bandit = played()
-    third = SuccessiveHalving().next(1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng())
+    third = next_policies("sh", 1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng())
     assert third.sum() == 15000
     bandit.active = third
-    assert not (SuccessiveHalving().next(2, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng()) & ~third).any()
-    assert NoPruning().next(1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng()) is bandit.active
+    assert not (next_policies("sh", 2, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng()) & ~third).any()
+    assert next_policies("none", 1, bandit, np.zeros(PAIRS, dtype=np.int64), "mean", rng()) is bandit.active
 
 
 def test_ties_are_not_broken_by_the_order_of_operations():
-    kept = EOP.next(5, Bandit(), np.zeros(PAIRS, dtype=np.int64), "mean", rng())
+    kept = next_policies("eop", 5, Bandit(), np.zeros(PAIRS, dtype=np.int64), "mean", rng())
     first = decoded(np.flatnonzero(kept))[0][:, 0]
     assert first.max() > 7
 
@@ -167,7 +174,7 @@ def test_with_many_plays_the_shrunk_estimate_is_the_mean():
     generator = rng()
     truth, n = generator.random(POLICIES), 10_000
     counts = np.full(POLICIES, n)
-    found = from_sums(counts, truth * n, truth**2 * n + 0.1 * n, "shrunk")
+    found = estimate_rewards(counts, truth * n, truth**2 * n + 0.1 * n, "shrunk")
     np.testing.assert_allclose(found.policies, truth, atol=0.01)
 
 
@@ -182,23 +189,23 @@ def test_with_few_plays_the_shrunk_estimate_is_nearer_to_the_truth():
     totals, squares = (np.bincount(arms, weights=w, minlength=POLICIES) for w in (rewards, rewards**2))
     seen = counts > 0
     errors = {
-        kind: np.mean((from_sums(counts, totals, squares, kind).policies - truth)[seen] ** 2)
+        kind: np.mean((estimate_rewards(counts, totals, squares, kind).policies - truth)[seen] ** 2)
         for kind in ("mean", "shrunk")
     }
     assert errors["shrunk"] < 0.1 * errors["mean"]
-    best = np.argsort(-from_sums(counts, totals, squares, "shrunk").pairs)[:20]
+    best = np.argsort(-estimate_rewards(counts, totals, squares, "shrunk").pairs)[:20]
     assert pairs[best].mean() > np.quantile(pairs, 0.85)
 
 
 def test_estimates_of_nothing_are_neutral_and_of_constants_constant():
-    empty = from_sums(np.zeros(POLICIES, dtype=np.int64), np.zeros(POLICIES), np.zeros(POLICIES), "shrunk")
+    empty = estimate_rewards(np.zeros(POLICIES, dtype=np.int64), np.zeros(POLICIES), np.zeros(POLICIES), "shrunk")
     assert (empty.policies == 0.5).all()
     ones = np.ones(POLICIES)
     for n in (1, 3):
-        same = from_sums(ones.astype(np.int64) * n, ones * 0.25 * n, ones * 0.0625 * n, "shrunk")
+        same = estimate_rewards(ones.astype(np.int64) * n, ones * 0.25 * n, ones * 0.0625 * n, "shrunk")
         np.testing.assert_allclose(same.policies, 0.25, atol=1e-6)
     with pytest.raises(MethodError, match="shrunk"):
-        from_sums(ones.astype(np.int64), ones, ones, "median")
+        estimate_rewards(ones.astype(np.int64), ones, ones, "median")
 
 
 @pytest.fixture(scope="module")
@@ -282,3 +289,22 @@ def test_policies_of_pairs(found):
     assert len(policies) == 200
     assert {policy.pair for policy in policies} == {item.pair for item in found.top_pairs(2)}
     assert Policy("Rotate", 0, "Color", 9) in policies_of([Pair("Rotate", "Color")])
+
+
+def test_without_torch_rankings_can_be_read_and_the_rest_says_what_to_install():
+    program = """
+import sys
+sys.modules["torch"] = None
+import shoestring.augment
+shoestring.augment.PolicySet
+try:
+    shoestring.augment.search
+except ModuleNotFoundError as error:
+    print(error)
+from shoestring.cli import main
+main(["augment"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "shoestring.augment.search needs torch: pip install 'shoestring[augment]'\n"
+    assert done.stderr == "shoestring: augment needs torch: pip install 'shoestring[augment]'\n"
+    assert done.returncode == 2

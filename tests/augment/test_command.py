@@ -10,7 +10,7 @@ from shoestring.augment.policy_set import PolicySet
 from shoestring.cli import main
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoestring[augment]'")
-from shoestring.augment.pictures import draw_heatmaps, draw_strip
+from shoestring.augment.plots import draw_heatmaps, draw_strip
 from shoestring.augment.policies import Policy
 from shoestring.errors import StorageError
 
@@ -61,10 +61,10 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path, array):
     np.savez(tmp_path / "few.npz", x=array[:3], y=[0, 1, 2])
     for name, words in {
         "empty": "one folder for each class",
-        "text.txt": "no folder and no .npz",
+        "text.txt": "neither a folder nor an .npz",
         "broken.npz": "cannot be read",
         "strange.npz": "x_train and y_train are needed",
-        "few.npz": "cannot be divided",
+        "few.npz": "cannot be split",
     }.items():
         done = run(tmp_path / name, "--budget", "4 steps", "--output", tmp_path / "out")
         assert done.exit_code == 2, name

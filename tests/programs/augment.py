@@ -1,4 +1,4 @@
-"""A search to be killed: python augment.py STATE RESULT."""
+"""A search to be killed: python augment.py STATE."""
 
 import sys
 
@@ -11,23 +11,19 @@ from shoestring.augment import search
 rng = np.random.default_rng(0)
 images = torch.from_numpy(rng.integers(0, 256, (64, 1, 8, 8), dtype=np.uint8))
 labels = torch.from_numpy(rng.integers(3, size=64))
+data = (images, labels)
 
 
-def network() -> nn.Module:
+def network():
     return nn.Sequential(
         nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(216, 3)
     )
 
 
-if __name__ == "__main__":
+def run(state):
     torch.set_num_threads(1)
-    search(
-        network,
-        (images, labels),
-        (images, labels),
-        budget="400 steps",
-        rounds=4,
-        batch=16,
-        state=sys.argv[1],
-        save_every=40,
-    ).save(sys.argv[2])
+    return search(network, data, data, budget="200 steps", rounds=4, batch=16, state=state, save_every=20)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1])

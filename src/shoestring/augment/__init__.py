@@ -1,58 +1,42 @@
-"""What to feed: a bandit search of data augmentation (needs ``pip install 'shoestring[augment]'``).
+"""Data augmentation search with a bandit over 22,500 policies (needs ``pip install 'shoestring[augment]'``).
 
-The ranking of policies can be read and joined without torch; searching and augmenting need it.
+The method is Bandit Data Augment: Shan Lu, On Applications of Multi-Armed Bandit and Bayesian Optimization Approaches
+for AutoML Problems, MSc thesis, University of Alberta, 2021, chapter 3. Rankings can be loaded and merged without
+torch; searching and augmenting need it.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shoestring._lazy import lazy_names
+
 if TYPE_CHECKING:
+    from shoestring.augment.bandit_search import search
     from shoestring.augment.policies import OPERATIONS, Pair, Policy
     from shoestring.augment.policy_set import PolicySet, RankedPair, RankedPolicy, policies_of
-    from shoestring.augment.searching import search
     from shoestring.augment.transform import Augment
 
-_HOMES = {
-    "OPERATIONS": "policies",
-    "Augment": "transform",
-    "Pair": "policies",
-    "Policy": "policies",
-    "PolicySet": "policy_set",
-    "RankedPair": "policy_set",
-    "RankedPolicy": "policy_set",
-    "policies_of": "policy_set",
-    "search": "searching",
-}
-
 __all__ = [
-    "OPERATIONS",
-    "Augment",
-    "Pair",
-    "Policy",
-    "PolicySet",
-    "RankedPair",
-    "RankedPolicy",
-    "policies_of",
-    "search",
-]
+    "OPERATIONS", "Augment", "Pair", "Policy", "PolicySet", "RankedPair", "RankedPolicy", "policies_of", "search",
+]  # fmt: skip
+
+_load, __dir__ = lazy_names(
+    __name__,
+    {
+        "Augment": "transform",
+        "search": "bandit_search",
+        **dict.fromkeys(("OPERATIONS", "Pair", "Policy"), "policies"),
+        **dict.fromkeys(("PolicySet", "RankedPair", "RankedPolicy", "policies_of"), "policy_set"),
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'shoestring.augment' has no attribute {name!r}")
     try:
-        value = getattr(import_module(f"shoestring.augment.{_HOMES[name]}"), name)
+        return _load(name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ModuleNotFoundError(
-            f"shoestring.augment.{name} needs torch: pip install 'shoestring[augment]'", name="torch"
-        ) from error
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+        message = f"shoestring.augment.{name} needs torch: pip install 'shoestring[augment]'"
+        raise ModuleNotFoundError(message, name="torch") from error

@@ -1,4 +1,4 @@
-"""What an arm is worth, from few plays: its own mean, or a mean shrunk towards its pair and its operations.
+"""The mean reward of every policy, estimated from few plays: its sample mean, or a hierarchical shrinkage estimate.
 
 ======= ================================================================ ==========
 symbol  meaning                                                          shape
@@ -12,97 +12,111 @@ d_k     effect of a policy beyond its pair                               (22500,
 τ²      variances of the effects: operations, pairs, policies            scalars
 ======= ================================================================ ==========
 
-``"mean"`` is the thesis's y_k. ``"shrunk"`` is the empirical Bayes estimate of y_k = m + a + b + g + d + noise: each
-level keeps the share τ²/(τ² + σ²/n) of what it adds to the level above, with the variances estimated from the same
-rewards by the method of moments. With thousands of arms and about one play each, a mean is nearly all noise, while a
-pair has dozens of plays and an operation hundreds.
+``"mean"`` is y_k, the estimate of Lu's thesis. ``"shrunk"`` is the empirical Bayes estimate of
+y_k = m + a + b + g + d + noise: each level keeps the share τ²/(τ² + σ²/n) of what it adds to the level above, with
+the variances estimated from the same rewards by the method of moments. With thousands of arms and about one play each,
+a sample mean is mostly noise, while a pair has dozens of plays and an operation hundreds.
 
-The levels of the operations are left out on purpose. The reward of a single step favours weak magnitudes,
-and a model of the levels would rank near-identities first.
+The magnitude levels are deliberately not modelled. The reward of a single step favours weak magnitudes, and a model of
+the levels would rank policies close to the identity first.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoestring.augment.bandit import Array, Bandit, Integers, means
-from shoestring.augment.policies import OPERATIONS, PAIRS, PER_PAIR
+from shoestring.augment.policies import OPERATIONS, PAIRS, PER_PAIR, Array, Integers, sum_by_pair
 from shoestring.errors import MethodError
 
-ESTIMATES = ("shrunk", "mean")
+Estimate = Literal["shrunk", "mean"]
+
+C = 1.0  # exploration coefficient, the thesis's value: rewards are scaled to [0, 1], so there is nothing to tune
+NEUTRAL = 0.5  # the reward of a policy about which nothing is known
 _OPERATIONS = len(OPERATIONS)
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimated rewards of the policies (22500,) and of the pairs (225,)."""
+    """Estimated rewards and upper confidence bounds of the policies (22500,) and of the pairs (225,)."""
 
     policies: Array
     pairs: Array
+    policy_ucbs: Array
+    pair_ucbs: Array
+    pair_counts: Integers
 
 
-def estimated(bandit: Bandit, estimate: str) -> Estimates:
-    """The estimates of one kind from what a bandit has seen."""
-    return from_sums(bandit.counts, bandit.totals, bandit.squares, estimate)
+def check_choice(option: str, value: str, choices: Any) -> None:
+    """Refuse a value of an option that its ``Literal`` type does not name."""
+    if value not in get_args(choices):
+        raise MethodError(f"{option}={value!r} is not known; there are {', '.join(map(repr, get_args(choices)))}")
 
 
-def from_sums(counts: Integers, totals: Array, squares: Array, estimate: str) -> Estimates:
-    """The same from the sums themselves."""
-    if estimate not in ESTIMATES:
-        raise MethodError(f"estimate={estimate!r} is not known; there are {', '.join(map(repr, ESTIMATES))}")
-    pair_counts, pair_totals = (values.reshape(PAIRS, PER_PAIR).sum(axis=1) for values in (counts, totals))
-    if estimate == "mean" or not counts.any():
-        return Estimates(means(counts, totals), means(pair_counts, pair_totals))
-    return _shrunk(counts, totals, squares, pair_counts, pair_totals)
+def estimate_rewards(counts: Integers, totals: Array, squares: Array, kind: Estimate) -> Estimates:
+    """Estimates from plays, sums of rewards and sums of squared rewards, each (22500,)."""
+    check_choice("estimate", kind, Estimate)
+    pair_counts, pair_totals = sum_by_pair(counts), sum_by_pair(totals)
+    policies, pairs = mean_rewards(counts, totals), mean_rewards(pair_counts, pair_totals)
+    if kind == "shrunk" and counts.any():
+        policies, pairs = _shrunk(counts, totals, squares, pair_counts, pair_totals)
+    widths, pair_widths = (confidence_width(int(counts.sum()), n) for n in (counts, pair_counts))
+    return Estimates(policies, pairs, policies + widths, pairs + pair_widths, pair_counts)
 
 
-def _shrunk(counts: Integers, totals: Array, squares: Array, pair_counts: Integers, pair_totals: Array) -> Estimates:
-    pair_of = np.repeat(np.arange(PAIRS), PER_PAIR)
-    noise, policy_variance = _components(counts, totals, squares, pair_of)
-    # Seen from its pair, a reward varies by the noise and by the policy that was drawn.
-    spread = noise + policy_variance
+def confidence_width(plays: int, counts: Integers) -> Array:
+    """The width C·√(2·ln n / n_k) of Eqs. 3.2 and 3.6 of the thesis, with n_k at least 1."""
+    return np.asarray(C * np.sqrt(2.0 * math.log(max(plays, 1)) / np.maximum(counts, 1)))
+
+
+def mean_rewards(counts: Integers, totals: Array) -> Array:
+    """Sample means; ½ where there is no play."""
+    return np.where(counts > 0, totals / np.maximum(counts, 1), NEUTRAL)
+
+
+def _shrunk(
+    counts: Integers, totals: Array, squares: Array, pair_counts: Integers, pair_totals: Array
+) -> tuple[Array, Array]:
+    """The empirical Bayes estimates of the policies and of the pairs."""
+    noise, policy_variance = _variances(counts, totals, squares)
+    spread = noise + policy_variance  # within a pair, a reward varies by noise and by the policy that was drawn
     prior = _operation_effects(pair_counts, pair_totals, spread)
-    residual = means(pair_counts, pair_totals) - prior
-    pair_variance = _effect_variance(residual, pair_counts, spread)
-    pairs = prior + _kept(pair_variance, spread, pair_counts) * residual
-    own = means(counts, totals) - pairs[pair_of]
-    return Estimates(pairs[pair_of] + _kept(policy_variance, noise, counts) * own, pairs)
+    residual = mean_rewards(pair_counts, pair_totals) - prior
+    pairs = prior + _shrinkage(_effect_variance(residual, pair_counts, spread), spread, pair_counts) * residual
+    pair_of_policy = np.repeat(pairs, PER_PAIR)
+    residual = mean_rewards(counts, totals) - pair_of_policy
+    return pair_of_policy + _shrinkage(policy_variance, noise, counts) * residual, pairs
 
 
-def _kept(variance: float, noise: float, counts: Integers) -> Array:
-    """The share τ²/(τ² + σ²/n) of a deviation that is believed; nothing without plays."""
+def _shrinkage(variance: float, noise: float, counts: Integers) -> Array:
+    """The share τ²/(τ² + σ²/n) of a deviation that is kept; 0 without plays."""
     total = variance * counts + noise
     return np.where(counts > 0, variance * counts / (total if noise > 0 else np.maximum(total, 1e-300)), 0.0)
 
 
-def _components(counts: Integers, totals: Array, squares: Array, pair_of: Integers) -> tuple[float, float]:
+def _variances(counts: Integers, totals: Array, squares: Array) -> tuple[float, float]:
     """σ² within policies and τ² of policies within pairs, by a nested analysis of variance (method of moments)."""
-    pair_counts = np.bincount(pair_of, weights=counts, minlength=PAIRS)
-    pair_totals = np.bincount(pair_of, weights=totals, minlength=PAIRS)
-    within_policies = float(squares.sum() - (totals**2 / np.maximum(counts, 1)).sum())
-    freedom = int(counts.sum() - np.count_nonzero(counts))
-    within_pairs = float(
-        (totals**2 / np.maximum(counts, 1)).sum() - (pair_totals**2 / np.maximum(pair_counts, 1)).sum()
-    )
-    played, pairs = np.count_nonzero(counts), np.count_nonzero(pair_counts)
-    # E[within_pairs] = σ²·(played − pairs) + τ²·(n − Σ_j Σ_k n_k² / n_j)
-    sizes = np.bincount(pair_of, weights=counts.astype(float) ** 2, minlength=PAIRS) / np.maximum(pair_counts, 1)
-    exposure = float(counts.sum() - sizes.sum())
-    if freedom < 30 or exposure <= 0:  # hardly a policy was played twice: all that varies within a pair is noise
-        everything = squares.sum() - (pair_totals**2 / np.maximum(pair_counts, 1)).sum()
-        return float(everything / max(counts.sum() - pairs, 1)), 0.0
-    noise = within_policies / freedom
-    return noise, max((within_pairs - noise * (played - pairs)) / exposure, 0.0)
+    n, played = int(counts.sum()), np.count_nonzero(counts)
+    pair_counts = sum_by_pair(counts)
+    pair_totals = np.bincount(np.repeat(np.arange(PAIRS), PER_PAIR), weights=totals, minlength=PAIRS)
+    policy_squares = (totals**2 / np.maximum(counts, 1)).sum()
+    pair_squares = (pair_totals**2 / np.maximum(pair_counts, 1)).sum()
+    pairs = np.count_nonzero(pair_counts)
+    # E[policy_squares − pair_squares] = σ²·(played − pairs) + τ²·(n − Σ_j Σ_k n_k² / n_j)
+    exposure = float(n - (sum_by_pair(counts.astype(float) ** 2) / np.maximum(pair_counts, 1)).sum())
+    if n - played < 30 or exposure <= 0:  # hardly any policy was played twice: attribute all variation to noise
+        return float((squares.sum() - pair_squares) / max(n - pairs, 1)), 0.0
+    noise = float(squares.sum() - policy_squares) / (n - played)
+    return noise, max((float(policy_squares - pair_squares) - noise * (played - pairs)) / exposure, 0.0)
 
 
 def _operation_effects(pair_counts: Integers, pair_totals: Array, spread: float) -> Array:
-    """m + a + b for each pair (225,): least squares over the plays, each effect shrunk by its own variance.
+    """m + a + b for each pair (225,): least squares over the plays, with a ridge on the 30 effects a and b.
 
-    A ridge on the 30 effects is their posterior mean; its strength σ²/τ² is iterated a few times from the effects it
-    gives.
+    The ridge solution is the posterior mean of the effects. Its strength σ²/τ² is found by a few EM steps.
     """
     weights = pair_counts.reshape(_OPERATIONS, _OPERATIONS).astype(float)
     n = max(float(weights.sum()), 1.0)
@@ -114,16 +128,12 @@ def _operation_effects(pair_counts: Integers, pair_totals: Array, spread: float)
     for _ in range(20):
         inverse = np.linalg.inv(gram + np.eye(len(gram)) * (spread + 1e-12) / max(variance, 1e-9))
         effects = inverse @ target
-        # the EM step of the effects' variance: what they are, and how uncertain that is
         variance = float(np.mean(effects**2 + (spread + 1e-12) * np.diag(inverse)))
     first, second = effects[:_OPERATIONS], effects[_OPERATIONS:]
     return np.asarray(m + (first[:, None] + second[None, :]).ravel())
 
 
 def _effect_variance(residual: Array, counts: Integers, spread: float) -> float:
-    """The variance of effects seen through noise: that of the residuals less what noise explains, never negative."""
-    seen: NDArray[np.bool_] = counts > 0
-    if not seen.any():
-        return 0.0
-    n = counts[seen]
-    return max(float(np.average(residual[seen] ** 2 - spread / n, weights=n)), 0.0)
+    """The variance of effects observed with noise: that of the residuals minus that of the noise, at least 0."""
+    n = counts[counts > 0]
+    return max(float(np.average(residual[counts > 0] ** 2 - spread / n, weights=n)), 0.0)

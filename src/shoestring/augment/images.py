@@ -1,4 +1,4 @@
-"""Images and labels from what a user has: tensors, arrays or a dataset."""
+"""Images and labels from tensors, arrays or a dataset, and the batches that a search draws from them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,58 @@ import torch
 from torch import Tensor
 
 from shoestring.augment.operations import check_images
+from shoestring.augment.policies import Integers
+from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
 
 
 class Images(NamedTuple):
-    """A batch or a whole set: images (n, channels, height, width) and labels (n, …)."""
+    """A batch or a whole dataset: images (n, channels, height, width) and labels (n, …)."""
 
     images: Tensor
     labels: Tensor
 
-    def rows(self, which: Any) -> Images:
-        place = torch.as_tensor(which, device=self.images.device)
-        return Images(self.images[place], self.labels[place])
+    def select(self, rows: Integers) -> Images:
+        index = torch.as_tensor(rows, device=self.images.device)
+        return Images(self.images[index], self.labels[index])
 
     def to(self, device: Any) -> Images:
         return Images(self.images.to(device), self.labels.to(device))
 
     def digest(self) -> str:
-        """A short name of exactly this data, to know it again."""
-        sum_of = blake2b(digest_size=8)
+        """A hash of exactly this data."""
+        content = blake2b(digest_size=8)
         for part in self:
-            sum_of.update(str((tuple(part.shape), part.dtype)).encode())
-            sum_of.update(part.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-        return sum_of.hexdigest()
+            content.update(str((tuple(part.shape), part.dtype)).encode())
+            content.update(part.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        return content.hexdigest()
+
+
+class Batches:
+    """The training and validation batches of a search, each a function of the seed and the step."""
+
+    def __init__(self, train: Any, valid: Any, batch: int, valid_batch: int, seed: int, device: Any) -> None:
+        self._train, self._valid = as_images(train, "train"), as_images(valid, "valid")
+        shapes = [tuple(images.images.shape[1:]) for images in (self._train, self._valid)]
+        if shapes[0] != shapes[1]:
+            raise SpaceError(f"train has images of shape {shapes[0]} and valid of {shapes[1]}; they must be equal")
+        self.digest = f"{self._train.digest()}/{self._valid.digest()}"
+        self._train, self._valid = self._train.to(device), self._valid.to(device)
+        self._size, self._valid_size = min(batch, len(self._train.images)), min(valid_batch, len(self._valid.images))
+        self._seed = seed
+        self._epoch: tuple[int, Integers] | None = None  # its number and the order of its images
+
+    def training(self, step: int) -> Images:
+        """The next batch of an epoch; each epoch has an order of its own."""
+        n = len(self._train.images)
+        epoch, place = divmod(step, n // self._size)
+        if self._epoch is None or self._epoch[0] != epoch:
+            self._epoch = epoch, generator(self._seed, epoch, "epoch").permutation(n)
+        return self._train.select(self._epoch[1][place * self._size : (place + 1) * self._size])
+
+    def validation(self, step: int) -> Images:
+        rng = generator(self._seed, step, "validation")
+        return self._valid.select(rng.choice(len(self._valid.images), self._valid_size, replace=False))
 
 
 def as_images(given: Any, name: str) -> Images:
@@ -53,14 +82,12 @@ def as_images(given: Any, name: str) -> Images:
         raise SpaceError(
             f"{name} is {type(given).__name__}; give (images, labels) or a dataset with len() and items (image, label)"
         )
-    images, labels = as_batch(images), torch.as_tensor(np.asarray(labels) if not torch.is_tensor(labels) else labels)
+    images, labels = _as_batch(images), torch.as_tensor(labels if torch.is_tensor(labels) else np.asarray(labels))
     if len(images) != len(labels) or not len(images):
-        raise SpaceError(
-            f"{name} has {len(images)} images and {len(labels)} labels; as many are needed, and at least one"
-        )
+        raise SpaceError(f"{name} has {len(images)} images and {len(labels)} labels; give one label for each image")
     check_images(images)
     _check_range(images, name)
-    return Images(images, labels.long() if not labels.is_floating_point() else labels)
+    return Images(images, labels if labels.is_floating_point() else labels.long())
 
 
 def as_tensor(image: Any) -> Tensor:
@@ -74,7 +101,7 @@ def as_tensor(image: Any) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)) if array.shape[-1] in (1, 3) else array)
 
 
-def as_batch(images: Any) -> Tensor:
+def _as_batch(images: Any) -> Tensor:
     """Images (n, channels, height, width) from a tensor of that shape, or an array; channels may be last, or none."""
     if torch.is_tensor(images):
         return images if images.ndim == 4 else images[:, None]
@@ -83,9 +110,7 @@ def as_batch(images: Any) -> Tensor:
         array = array[:, None]
     elif array.ndim == 4 and array.shape[-1] in (1, 3) and array.shape[1] not in (1, 3):
         array = array.transpose(0, 3, 1, 2)
-    if array.dtype == np.float64:
-        array = array.astype(np.float32)
-    return torch.from_numpy(np.ascontiguousarray(array))
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32 if array.dtype == np.float64 else None))
 
 
 def _check_range(images: Tensor, name: str) -> None:
@@ -100,5 +125,5 @@ def _check_range(images: Tensor, name: str) -> None:
 
 
 def as_floats(images: Tensor) -> Tensor:
-    """What a network takes if nothing else is said: floats from 0 to 1."""
+    """The network's input by default: floats from 0 to 1."""
     return images.float() / 255 if images.dtype == torch.uint8 else images

@@ -1,9 +1,10 @@
-"""The 22,500 policies as numbers: two operations of fifteen, each at one of ten levels.
+"""The 22,500 policies as numbers: two of fifteen operations, each at one of ten magnitude levels.
 
-Policy k is ((first · 15 + second) · 10 + first level) · 10 + second level, so the hundred policies of a
-pair of operations lie side by side and a sum over a pair is a sum over a row of ``reshape(225, 100)``.
+Policy k is ((first · 15 + second) · 10 + first level) · 10 + second level, so the hundred policies of a pair of
+operations are contiguous and a sum over a pair is a sum over a row of ``reshape(225, 100)``.
 
-Reference: the search space of section 3.1 and the magnitude stages of Figure 3.3.
+Reference: Shan Lu, On Applications of Multi-Armed Bandit and Bayesian Optimization Approaches for AutoML Problems, MSc
+thesis, University of Alberta, 2021: the search space of section 3.1 and the magnitude stages of Figure 3.3.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from shoestring.errors import SpaceError
 
+Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 OPERATIONS = (
     "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "AutoContrast", "Invert", "Equalize",
@@ -32,7 +35,7 @@ POLICIES = PAIRS * PER_PAIR
 _STAGE_SUMS = ((0, 1, 2, 7, 8, 13, 14), (3, 4, 9, 10, 15, 16), (5, 6, 11, 12, 17, 18))
 STAGES = len(_STAGE_SUMS)
 
-_WORDS = re.compile(r"(\w+)\((\d)\),\s*(\w+)\((\d)\)")
+_POLICY = re.compile(r"(\w+)\((\d)\),\s*(\w+)\((\d)\)")
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,20 @@ class Pair:
     first: str
     second: str
 
+    @classmethod
+    def at(cls, index: int) -> Pair:
+        """The pair at a place among the 225."""
+        if not 0 <= index < PAIRS:
+            raise SpaceError(f"there is no pair {index}; they are numbered from 0 to {PAIRS - 1}")
+        return cls(OPERATIONS[index // len(OPERATIONS)], OPERATIONS[index % len(OPERATIONS)])
+
     @property
     def index(self) -> int:
         """Its place among the 225 pairs."""
-        return _number(self.first) * len(OPERATIONS) + _number(self.second)
+        for operation in (self.first, self.second):
+            if operation not in OPERATIONS:
+                raise SpaceError(f"there is no operation {operation!r}; there are {', '.join(OPERATIONS)}")
+        return OPERATIONS.index(self.first) * len(OPERATIONS) + OPERATIONS.index(self.second)
 
     def __str__(self) -> str:
         return f"{self.first}, {self.second}"
@@ -60,7 +73,7 @@ class Policy:
     """Two operations, one after the other, each at its level: O₂(O₁(x, λ₁), λ₂), Eq. 3.1.
 
     >>> policy = Policy("Color", 9, "Rotate", 6)
-    >>> str(policy), policy == policy_at(policy.index) == policy_from("Color(9), Rotate(6)")
+    >>> str(policy), policy == Policy.at(policy.index) == Policy.parse("Color(9), Rotate(6)")
     ('Color(9), Rotate(6)', True)
     """
 
@@ -68,6 +81,24 @@ class Policy:
     first_level: int
     second: str
     second_level: int
+
+    @classmethod
+    def at(cls, index: int) -> Policy:
+        """The policy at a place among the 22,500."""
+        if not 0 <= index < POLICIES:
+            raise SpaceError(f"there is no policy {index}; they are numbered from 0 to {POLICIES - 1}")
+        pair, levels = Pair.at(index // PER_PAIR), index % PER_PAIR
+        return cls(pair.first, levels // LEVELS, pair.second, levels % LEVELS)
+
+    @classmethod
+    def parse(cls, text: str) -> Policy:
+        """The policy that ``str`` wrote."""
+        found = _POLICY.fullmatch(text.strip())
+        if found is None:
+            raise SpaceError(f"{text!r} is no policy; write one as 'Color(9), Rotate(6)'")
+        policy = cls(found[1], int(found[2]), found[3], int(found[4]))
+        _ = policy.index  # refuses operations that do not exist
+        return policy
 
     @property
     def index(self) -> int:
@@ -84,67 +115,27 @@ class Policy:
         return f"{self.first}({self.first_level}), {self.second}({self.second_level})"
 
 
-def _number(operation: str) -> int:
-    try:
-        return OPERATIONS.index(operation)
-    except ValueError:
-        raise SpaceError(f"there is no operation {operation!r}; there are {', '.join(OPERATIONS)}") from None
-
-
-def policy_at(index: int) -> Policy:
-    """The policy at a place among the 22,500."""
-    if not 0 <= index < POLICIES:
-        raise SpaceError(f"there is no policy {index}; they are numbered from 0 to {POLICIES - 1}")
-    operations, levels = decoded(np.array([index]))
-    (first, second), (first_level, second_level) = operations[0].tolist(), levels[0].tolist()
-    return Policy(OPERATIONS[first], first_level, OPERATIONS[second], second_level)
-
-
-def pair_at(index: int) -> Pair:
-    """The pair of operations at a place among the 225."""
-    if not 0 <= index < PAIRS:
-        raise SpaceError(f"there is no pair {index}; they are numbered from 0 to {PAIRS - 1}")
-    return Pair(OPERATIONS[index // len(OPERATIONS)], OPERATIONS[index % len(OPERATIONS)])
-
-
-def policy_from(words: str) -> Policy:
-    """The policy that ``str`` wrote."""
-    found = _WORDS.fullmatch(words.strip())
-    if found is None:
-        raise SpaceError(f"{words!r} is no policy; write one as 'Color(9), Rotate(6)'")
-    policy = Policy(found[1], int(found[2]), found[3], int(found[4]))
-    _ = policy.index  # refuses operations that do not exist
-    return policy
-
-
 def decoded(policies: Any) -> tuple[Integers, Integers]:
-    """Operations and levels of policies, both (n, 2): column 0 is applied first.
+    """Operations and levels of policy numbers, both (n, 2): column 0 is applied first.
 
     >>> operations, levels = decoded([Policy("ShearY", 3, "Cutout", 7).index])
     >>> operations.tolist(), levels.tolist()
     ([[1, 14]], [[3, 7]])
     """
-    policies = np.asarray(policies, dtype=np.int64)
-    pairs, levels = policies // PER_PAIR, policies % PER_PAIR
-    return (
-        np.stack([pairs // len(OPERATIONS), pairs % len(OPERATIONS)], axis=-1),
-        np.stack([levels // LEVELS, levels % LEVELS], axis=-1),
-    )
+    pairs, levels = np.divmod(np.asarray(policies, dtype=np.int64), PER_PAIR)
+    return np.stack(np.divmod(pairs, len(OPERATIONS)), axis=-1), np.stack(np.divmod(levels, LEVELS), axis=-1)
+
+
+def sum_by_pair(values: Any) -> Any:
+    """Sums of (22500,) values over the levels of each pair, shape (225,)."""
+    return values.reshape(PAIRS, PER_PAIR).sum(axis=1)
 
 
 def stage_of_levels() -> Integers:
-    """For each of a pair's hundred policies, the first magnitude stage that has it (Figure 3.3), shape (100,).
+    """For each of a pair's hundred policies, the first magnitude stage that includes it (Figure 3.3), shape (100,).
 
     >>> [int((stage_of_levels() <= stage).sum()) for stage in range(STAGES)]
     [34, 69, 100]
     """
     stages = {total: stage for stage, sums in enumerate(_STAGE_SUMS) for total in sums}
-    levels = np.arange(PER_PAIR)
-    return np.array([stages[int(total)] for total in levels // LEVELS + levels % LEVELS])
-
-
-def pair_mask(pairs: Any) -> NDArray[np.bool_]:
-    """Which policies belong to the pairs, shape (22500,)."""
-    chosen = np.zeros(PAIRS, dtype=bool)
-    chosen[np.asarray(pairs, dtype=np.int64)] = True
-    return np.repeat(chosen, PER_PAIR)
+    return np.array([stages[sum(divmod(levels, LEVELS))] for levels in range(PER_PAIR)])

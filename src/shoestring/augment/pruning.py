@@ -1,107 +1,62 @@
-"""Which policies stay in play after a round: evolutionary pruning of pairs, successive halving of policies, or none.
+"""Which policies stay active after a round: evolutionary pruning of pairs, successive halving of policies, or all.
 
-A rule turns what the bandit has learned into the new active mask. The only state of its own is the magnitude stage of
-each pair, an array that is saved with the bandit.
+* ``"eop"``, evolutionary operation pruning: round t keeps the 225·(2/3)^t pairs with the largest UCB. Pairs that were
+  dropped before can return, and those that are kept get more magnitudes, in three stages.
+* ``"sh"``, successive halving: the worst third of the active policies is dropped, whatever their operations.
+* ``"none"``: every policy stays active.
 
-Reference: Algorithm 3 and the ablations of Table 3.7. Differs from the thesis in breaking ties at random: about a
-fifth of the scaled rewards are exactly 1, and ties by index would favour shears.
+Reference: Shan Lu, On Applications of Multi-Armed Bandit and Bayesian Optimization Approaches for AutoML Problems, MSc
+thesis, University of Alberta, 2021: Algorithm 3 and the ablations of Table 3.7. Differs from the thesis in breaking
+ties at random: about a fifth of the scaled rewards are exactly 1, and ties by index would favour shears.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoestring.augment.bandit import Array, Bandit, Integers, bonus
-from shoestring.augment.estimates import estimated
-from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, STAGES, stage_of_levels
-from shoestring.errors import MethodError
+from shoestring.augment.bandit import Bandit
+from shoestring.augment.estimates import Estimate
+from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, STAGES, Array, Integers, Mask, stage_of_levels
 
-Mask = NDArray[np.bool_]
+Pruning = Literal["eop", "sh", "none"]
 
-
-class Pruning(Protocol):
-    """A rule that decides which policies may be played."""
-
-    def first(self) -> Mask:
-        """The policies of the first round."""
-        ...
-
-    def next(self, round: int, bandit: Bandit, stages: Integers, estimate: str, rng: np.random.Generator) -> Mask:
-        """The policies of the round after ``round`` (1, 2, …); ``stages`` (225,) is changed in place."""
-        ...
+_KEPT = 2 / 3  # of the pairs or policies, after each round
 
 
-@dataclass(frozen=True)
-class EvolutionaryOperationPruning:
-    """Keep 225·(2/3)^t pairs, chosen anew from all by UCB, and let the magnitudes of those that stay grow."""
-
-    keep: float = 2 / 3
-
-    def first(self) -> Mask:
-        return _staged(np.arange(PAIRS), np.zeros(PAIRS, dtype=np.int64))
-
-    def next(self, round: int, bandit: Bandit, stages: Integers, estimate: str, rng: np.random.Generator) -> Mask:
-        values = pair_ucb(bandit, estimate)  # line 2
-        kept = ranked(values, rng)[: max(int(PAIRS * self.keep**round), 1)]  # lines 3 and 4
-        if round >= 2:  # lines 6 and 7
-            stages[kept] = np.minimum(stages[kept] + 1, STAGES - 1)
-        return _staged(kept, stages)  # lines 1 and 8
+def first_policies(pruning: Pruning) -> Mask:
+    """The policies that are active in the first round."""
+    if pruning == "eop":
+        return _at_stages(np.arange(PAIRS), np.zeros(PAIRS, dtype=np.int64))
+    return np.ones(POLICIES, dtype=bool)
 
 
-@dataclass(frozen=True)
-class SuccessiveHalving:
-    """Drop the worst third of the policies after each round, whatever their operations."""
-
-    keep: float = 2 / 3
-
-    def first(self) -> Mask:
-        return np.ones(POLICIES, dtype=bool)
-
-    def next(self, round: int, bandit: Bandit, stages: Integers, estimate: str, rng: np.random.Generator) -> Mask:
-        values = estimated(bandit, estimate).policies + bonus(bandit.C, bandit.plays, bandit.counts)
-        values = np.where(bandit.active, values, -np.inf)
-        mask = np.zeros(POLICIES, dtype=bool)
-        mask[ranked(values, rng)[: max(int(bandit.active.sum() * self.keep), 1)]] = True
-        return mask
-
-
-@dataclass(frozen=True)
-class NoPruning:
-    """Every policy stays in play."""
-
-    def first(self) -> Mask:
-        return np.ones(POLICIES, dtype=bool)
-
-    def next(self, round: int, bandit: Bandit, stages: Integers, estimate: str, rng: np.random.Generator) -> Mask:
+def next_policies(
+    pruning: Pruning, round: int, bandit: Bandit, stages: Integers, estimate: Estimate, rng: np.random.Generator
+) -> Mask:
+    """The policies that are active after ``round`` (1, 2, …); ``stages`` (225,) of the pairs is changed in place."""
+    if pruning == "none":
         return bandit.active
+    if pruning == "sh":
+        ucbs = np.where(bandit.active, bandit.estimates(estimate).policy_ucbs, -np.inf)
+        mask = np.zeros(POLICIES, dtype=bool)
+        mask[_largest_first(ucbs, rng)[: max(int(bandit.active.sum() * _KEPT), 1)]] = True
+        return mask
+    # Algorithm 3
+    pair_ucbs = bandit.estimates(estimate).pair_ucbs  # line 2, Eq. 3.6
+    pairs = _largest_first(pair_ucbs, rng)[: max(int(PAIRS * _KEPT**round), 1)]  # lines 3 and 4
+    if round >= 2:  # lines 6 and 7
+        stages[pairs] = np.minimum(stages[pairs] + 1, STAGES - 1)
+    return _at_stages(pairs, stages)  # lines 1 and 8
 
 
-RULES: dict[str, Pruning] = {"eop": EvolutionaryOperationPruning(), "sh": SuccessiveHalving(), "none": NoPruning()}
-
-
-def rule(name: str) -> Pruning:
-    """A rule by its name."""
-    if name not in RULES:
-        raise MethodError(f"pruning={name!r} is not known; there are {', '.join(map(repr, RULES))}")
-    return RULES[name]
-
-
-def pair_ucb(bandit: Bandit, estimate: str) -> Array:
-    """Eq. 3.6 for every pair, shape (225,)."""
-    plays = bandit.counts.reshape(PAIRS, PER_PAIR).sum(axis=1)
-    return np.asarray(estimated(bandit, estimate).pairs + bonus(bandit.C, bandit.plays, plays))
-
-
-def ranked(values: Array, rng: np.random.Generator) -> Integers:
+def _largest_first(values: Array, rng: np.random.Generator) -> Integers:
     """Indices from the largest value to the smallest, ties in random order."""
     return np.lexsort((rng.random(len(values)), -values))
 
 
-def _staged(pairs: Integers, stages: Integers) -> Mask:
+def _at_stages(pairs: Integers, stages: Integers) -> Mask:
     """The policies of some pairs at their magnitude stages."""
     mask = np.zeros((PAIRS, PER_PAIR), dtype=bool)
     mask[pairs] = stage_of_levels()[None, :] <= stages[pairs, None]

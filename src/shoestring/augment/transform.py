@@ -1,8 +1,7 @@
-"""Augmentation with what was found: a callable for one image or a batch, in a loader's worker or on the device.
+"""Augmentation with the policies that were found: a callable for one image or a batch, on any device.
 
-Each image gets a policy of its own, drawn uniformly from the set. What a call draws follows from the seed, the call's
-number and the loader's worker; a copy in another worker therefore draws other numbers, and the same seed gives the
-same run again.
+Each image gets its own policy, drawn uniformly from the set. What a call draws follows from the seed, the number of the
+call and the data loader's worker: copies in several workers draw different numbers, and the same seed repeats a run.
 """
 
 from __future__ import annotations
@@ -16,33 +15,34 @@ from torch import Tensor
 
 from shoestring.augment.images import as_tensor
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import Policy, decoded
+from shoestring.augment.policies import Integers, Policy, decoded
 from shoestring.augment.policy_set import PolicySet, RankedPolicy
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
+
+Policies = PolicySet | Sequence[Policy | RankedPolicy]
 
 
 class Augment:
     """Applies policies of a set, or of a list of policies, to PIL images, tensors and batches.
 
-    A set stands for what :meth:`~shoestring.augment.PolicySet.keep` gives, all levels of the better half of its
-    pairs; give ``found.union()`` or ``found.top(50)`` for another choice. What comes in goes out: a PIL image, a tensor
-    (channels, height, width) or (n, channels, height, width), uint8 or floats from 0 to 1, on its device.
+    For a set, :meth:`~shoestring.augment.PolicySet.keep` chooses all levels of the better half of its pairs; give
+    ``found.union()`` or ``found.top(50)`` for another choice. The result has the type of the input: a PIL image, or a
+    tensor (channels, height, width) or (n, channels, height, width), uint8 or floats from 0 to 1, on its device.
 
     >>> augment = Augment([Policy("Invert", 9, "Rotate", 0)], seed=1)
     >>> int(augment(torch.zeros(3, 8, 8, dtype=torch.uint8)).min())
     255
     """
 
-    def __init__(self, policies: PolicySet | Sequence[Policy | RankedPolicy], *, seed: int = 0) -> None:
+    def __init__(self, policies: Policies, *, seed: int = 0) -> None:
         self._indices = _indices(policies)
         self._seed = seed
         self._calls = 0
 
     def __call__(self, given: Any) -> Any:
         if torch.is_tensor(given):
-            batch = given if given.ndim == 4 else given[None]
-            return self._batch(batch).view_as(given)
+            return self._batch(given if given.ndim == 4 else given[None]).view_as(given)
         if not hasattr(given, "convert"):
             raise SpaceError(
                 f"{type(given).__name__} was given; Augment takes a PIL image, a tensor or a batch of them"
@@ -52,11 +52,11 @@ class Augment:
     def _batch(self, images: Tensor) -> Tensor:
         rng = generator(self._seed, self._calls, f"augment {_worker()}")
         self._calls += 1
-        operations, levels = decoded(self._indices[rng.integers(len(self._indices), size=len(images))])
-        return apply_policies(images, operations, levels, rng.random((2, len(images), DRAWS)))
+        policies = self._indices[rng.integers(len(self._indices), size=len(images))]
+        return apply_policies(images, *decoded(policies), rng.random((2, len(images), DRAWS)))
 
     def state_dict(self) -> dict[str, int]:
-        """How many calls were made: with it a training that is continued draws what it would have drawn."""
+        """The number of calls so far: restore it to continue a training with the same draws."""
         return {"calls": self._calls}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
@@ -67,9 +67,9 @@ class Augment:
 
 
 class AugmentModule(torch.nn.Module):  # type: ignore[misc]
-    """The same as a module of batches, which augments while it is in training mode only."""
+    """The same as a module of batches, which augments in training mode only."""
 
-    def __init__(self, policies: PolicySet | Sequence[Policy | RankedPolicy], *, seed: int = 0) -> None:
+    def __init__(self, policies: Policies, *, seed: int = 0) -> None:
         super().__init__()
         self.augment = Augment(policies, seed=seed)
 
@@ -80,16 +80,15 @@ class AugmentModule(torch.nn.Module):  # type: ignore[misc]
         return repr(self.augment)
 
 
-def _indices(policies: PolicySet | Sequence[Policy | RankedPolicy]) -> Any:
+def _indices(policies: Policies) -> Integers:
     chosen = policies.keep() if isinstance(policies, PolicySet) else policies
-    found = np.array([(p.policy if isinstance(p, RankedPolicy) else p).index for p in chosen], dtype=np.int64)
-    if not len(found):
+    if not chosen:
         raise SpaceError("there is no policy to apply: the set is empty")
-    return found
+    return np.array([(p.policy if isinstance(p, RankedPolicy) else p).index for p in chosen], dtype=np.int64)
 
 
 def _worker() -> str:
-    """The loader's worker this runs in, with the seed the loader gave it for this epoch; empty outside of one."""
+    """The data loader's worker and its seed for this epoch; empty outside of a worker."""
     info = torch.utils.data.get_worker_info()
     return "" if info is None else f"{info.id}/{info.seed}"
 

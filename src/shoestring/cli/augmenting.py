@@ -1,14 +1,17 @@
-"""``shoestring augment``: which augmentations help with these images, in one command."""
+"""``shoestring augment``: rank augmentation policies for a folder of images in one command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from shoestring.augment.estimates import Estimate
 from shoestring.augment.policy_set import PolicySet
+from shoestring.augment.pruning import Pruning
 from shoestring.errors import MethodError, StorageError
 
 _SHOWN = 5
@@ -18,48 +21,38 @@ _SHOWN = 5
 @click.argument("source", required=False, type=click.Path(exists=True, path_type=Path))
 @click.option("--budget", default="45s", show_default=True, help="Steps or time, such as '20000 steps' or '1h'.")
 @click.option("--rounds", default=10, show_default=True, help="How often bad policies are dropped.")
-@click.option("--pruning", type=click.Choice(["eop", "sh", "none"]), default="eop", show_default=True)
-@click.option("--estimate", type=click.Choice(["shrunk", "mean"]), default="shrunk", show_default=True)
+@click.option("--pruning", type=click.Choice(get_args(Pruning)), default="eop", show_default=True)
+@click.option("--estimate", type=click.Choice(get_args(Estimate)), default="shrunk", show_default=True)
 @click.option("--size", type=click.IntRange(min=8), default=32, show_default=True, help="Pixels a side, for a folder.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("augment"), show_default=True,
-    help="The folder for the ranking, the pictures and the state of the search.",
+    help="The folder for the ranking, the plots and the checkpoint of the search.",
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Show no live display.")
-def augment(
-    source: Path | None,
-    budget: str,
-    rounds: int,
-    pruning: str,
-    estimate: str,
-    size: int,
-    seed: int,
-    output: Path,
-    quiet: bool,
-) -> None:
+def augment(source: Path | None, size: int, output: Path, quiet: bool, **settings: Any) -> None:
     """Search for augmentation policies that help a small network with the images of SOURCE.
 
-    SOURCE is a folder with a folder of images for each class, or an .npz file with x_train and y_train; without it
-    scikit-learn's digits are taken. A search that was interrupted is continued by the same command.
+    SOURCE is a folder with a folder of images for each class, or an .npz file with x_train and y_train; the default is
+    scikit-learn's digits. The same command continues a search that was interrupted.
     """
-    try:
-        from shoestring.augment.searching import search
-        from shoestring.augment.sources import read, small_network, threads
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MethodError("augment needs torch: pip install 'shoestring[augment]'") from None
-    threads(1)
-    train, valid, classes = read(source, size)
+    if find_spec("torch") is None:
+        raise MethodError("augment needs torch: pip install 'shoestring[augment]'")
+    import torch
+
+    from shoestring.augment import search
+    from shoestring.augment.datasets import read_dataset, small_network
+
+    torch.set_num_threads(1)  # fastest for a network this small
+    train, valid, classes = read_dataset(source, size)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"{output} cannot be made: {error.strerror}") from None
+        raise StorageError(f"{output} cannot be created: {error.strerror}") from None
     channels = train.images.shape[1]
     found = search(
-        lambda: small_network(channels, len(classes)), train, valid, budget=budget, rounds=rounds, pruning=pruning,
-        estimate=estimate, seed=seed, state=output / "search.pt", progress=False if quiet else None,
+        lambda: small_network(channels, classes), train, valid,
+        state=output / "search.pt", progress=False if quiet else None, **settings,
     )  # fmt: skip
     found.save(output / "policies.json")
     _report(found)
@@ -78,16 +71,16 @@ def _report(found: PolicySet) -> None:
 
 
 def _draw(found: PolicySet, images: Any, output: Path) -> None:
-    """The two pictures; one that lacks its library is named, not forgotten."""
-    from shoestring.augment.pictures import draw_heatmaps, draw_strip
+    """Write the two plots; if a library is missing, say which plot was not drawn."""
+    from shoestring.augment.plots import draw_heatmaps, draw_strip
 
     shown = [ranked.policy for ranked in (*found.top(4), *found.bottom(2))]
-    pictures: dict[str, Callable[[Path], None]] = {
+    plots: dict[str, Callable[[Path], None]] = {
         "heatmap.png": lambda path: draw_heatmaps({"mean reward of pairs": found}, path),
         "strip.png": lambda path: draw_strip(images[:10], shown, path),
     }
     click.echo(f"written: {output / 'policies.json'}")
-    for name, draw in pictures.items():
+    for name, draw in plots.items():
         try:
             draw(output / name)
             click.echo(f"written: {output / name}")

@@ -1,13 +1,13 @@
-"""Pictures for a person: the heat map of the pairs (Figure 2 of the thesis), and images before and after.
+"""Plots of a search: the heat map of the pairs (Figure 2 of Lu's thesis), and images before and after augmentation.
 
-What is drawn is worked out by :meth:`PolicySet.heatmap` and :class:`Augment`; here it is only rendered. matplotlib
-and Pillow are loaded when a picture is asked for.
+What is drawn is computed by :meth:`PolicySet.heatmap` and by the operations; here it is only rendered. matplotlib and
+Pillow are imported when a plot is asked for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,41 +15,38 @@ import numpy as np
 
 from shoestring.augment.policies import OPERATIONS, Policy, decoded
 from shoestring.augment.policy_set import PolicySet
+from shoestring.core.randomness import generator
 from shoestring.errors import MethodError, StorageError
 
 _GAP = 2
 
 
 def draw_heatmaps(sets: dict[str, PolicySet], path: str | os.PathLike[str]) -> None:
-    """The mean reward of each pair, one square for each set: rows are first operations, columns second ones."""
-    figure_of = _needed("matplotlib.figure", "plots").Figure
-    figure = figure_of(figsize=(5.2 * len(sets), 5.2), layout="constrained")
-    places = np.arange(len(OPERATIONS))
+    """The mean reward of each pair, one heat map for each set: rows are first operations, columns second ones."""
+    figure_type = _import("matplotlib.figure", "plots").Figure
+    figure = figure_type(figsize=(5.2 * len(sets), 5.2), layout="constrained")
+    ticks = np.arange(len(OPERATIONS))
     for place, (title, found) in enumerate(sets.items()):
         axes = figure.add_subplot(1, len(sets), place + 1)
         image = axes.imshow(found.heatmap(), cmap="viridis")
         axes.set_title(title)
-        axes.set_xticks(places, OPERATIONS, rotation=90, fontsize=7)
-        axes.set_yticks(places, OPERATIONS, fontsize=7)
+        axes.set_xticks(ticks, OPERATIONS, rotation=90, fontsize=7)
+        axes.set_yticks(ticks, OPERATIONS, fontsize=7)
         axes.set_xlabel("second operation")
         axes.set_ylabel("first operation")
         figure.colorbar(image, ax=axes, shrink=0.7, label="mean reward")
     _write(lambda: figure.savefig(path, dpi=90), path)
 
 
-def draw_strip(
-    images: Any, policies: Sequence[Policy], path: str | os.PathLike[str], *, scale: int = 3, seed: int = 0
-) -> None:
+def draw_strip(images: Any, policies: Sequence[Policy], path: str | os.PathLike[str], *, scale: int = 3) -> None:
     """Images in the first row, and below it the same images under one policy a row."""
     from shoestring.augment.operations import DRAWS, apply_policies
-    from shoestring.core.randomness import generator
 
-    pil = _needed("PIL.Image", "augment")
+    pil = _import("PIL.Image", "augment")
     rows = [images]
     for number, policy in enumerate(policies):
-        operations, levels = decoded(policy.index)
-        draws = generator(seed, number, "strip").random((2, len(images), DRAWS))
-        rows.append(apply_policies(images, operations, levels, draws))
+        draws = generator(0, number, "strip").random((2, len(images), DRAWS))
+        rows.append(apply_policies(images, *decoded(policy.index), draws))
     picture = pil.fromarray(_tiled([_as_bytes(row) for row in rows]))
     size = (picture.width * scale, picture.height * scale)
     _write(lambda: picture.resize(size, pil.Resampling.NEAREST).save(path), path)
@@ -63,7 +60,7 @@ def _as_bytes(images: Any) -> Any:
 
 
 def _tiled(rows: list[Any]) -> Any:
-    """Rows of images beside and below each other, on white."""
+    """Rows of images in a grid with white gaps."""
     n, height, width, _ = rows[0].shape
     sheet = np.full((len(rows) * (height + _GAP) - _GAP, n * (width + _GAP) - _GAP, 3), 255, dtype=np.uint8)
     for y, row in enumerate(rows):
@@ -73,16 +70,16 @@ def _tiled(rows: list[Any]) -> Any:
     return sheet
 
 
-def _needed(module: str, extra: str) -> Any:
+def _import(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
         name = module.partition(".")[0]
-        raise MethodError(f"this picture needs {name}: pip install 'shoestring[{extra}]'") from None
+        raise MethodError(f"this plot needs {name}: pip install 'shoestring[{extra}]'") from None
 
 
-def _write(save: Any, path: str | os.PathLike[str]) -> None:
+def _write(save: Callable[[], None], path: str | os.PathLike[str]) -> None:
     try:
         save()
-    except (OSError, ValueError) as error:  # a folder that is not there, an ending that is no picture's
+    except (OSError, ValueError) as error:  # a folder that does not exist, or an unknown file ending
         raise StorageError(f"{os.fspath(path)} cannot be written: {error}") from None

@@ -1,0 +1,113 @@
+"""The checkpoint of a search: written atomically, and read without running code from it.
+
+It holds the position of the search, the bandit's arrays, the network, its optimiser and its scheduler. No random state
+is kept, since everything drawn follows from the seed and the step. The file is torch's and is read with
+``weights_only``, so it can hold tensors and plain values and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shoestring.errors import StorageError, StudyMismatch
+
+if TYPE_CHECKING:
+    from shoestring.augment.bandit_search import Search
+
+_FORMAT = 2
+_ARRAYS = ("counts", "totals", "squares", "active", "reservoir")
+_POSITION = ("step", "round", "round_start", "seconds", "total")
+
+
+class Checkpoint:
+    """The file of one search; without a path nothing is saved or restored."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = None if path is None else Path(path)
+
+    def save(self, search: Search) -> None:
+        """Replace the file atomically: a crash while writing leaves the previous one."""
+        if self._path is None:
+            return
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(temporary, "wb") as stream:
+                torch.save(_content(search), stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, self._path)
+        except OSError as error:
+            raise StorageError(f"the search cannot be written to {self._path}: {error.strerror}") from None
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def restore(self, search: Search) -> None:
+        """Continue a new search from the file; without a file it starts at the beginning."""
+        if self._path is None or not self._path.exists():
+            return
+        content = self._read()
+        self._check(json.loads(content["description"]), _description(search))
+        for name, value in content["position"].items():
+            setattr(search, name, value)
+        search.stages = content["stages"].numpy()
+        for name, value in content["bandit"].items():
+            setattr(search.bandit, name, value.numpy())
+        search.bandit.plays = content["plays"]
+        if content["training"] is not None:
+            networks = search.start_network()
+            networks.model.load_state_dict(content["training"]["network"])
+            networks.optimizer.load_state_dict(content["training"]["optimizer"])
+            search.scheduler.load_state_dict(content["training"]["scheduler"])
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            content: dict[str, Any] = torch.load(self._path, weights_only=True, map_location="cpu")
+            if content["format"] == _FORMAT:
+                return content
+        except Exception as error:
+            raise StorageError(
+                f"{self._path} cannot be read as a search ({type(error).__name__}); remove it or give another state="
+            ) from error
+        raise StorageError(
+            f"{self._path} was written by another version of shoestring; use that version, or give another state="
+        )
+
+    def _check(self, saved: dict[str, Any], given: dict[str, Any]) -> None:
+        differ = [
+            f"{name} is {saved.get(name)!r} in the file, {value!r} was given"
+            for name, value in given.items()
+            if saved.get(name) != value
+        ]
+        if differ:
+            raise StudyMismatch(
+                f"{self._path} holds another search: {'; '.join(differ)}. Give another state=, or the same settings"
+            )
+
+
+def _content(search: Search) -> dict[str, Any]:
+    networks = search.networks
+    return {
+        "format": _FORMAT,
+        "description": json.dumps(_description(search)),
+        "position": {name: getattr(search, name) for name in _POSITION},
+        "plays": search.bandit.plays,
+        "stages": torch.from_numpy(search.stages),
+        "bandit": {name: torch.from_numpy(getattr(search.bandit, name)) for name in _ARRAYS},
+        "training": networks and {
+            "network": networks.model.state_dict(),
+            "optimizer": networks.optimizer.state_dict(),
+            "scheduler": search.scheduler.state_dict(),
+        },
+    }  # fmt: skip
+
+
+def _description(search: Search) -> dict[str, Any]:
+    """What must be the same for a search to be continued."""
+    return {**asdict(search.settings), "budget": str(search.budget), "data": search.batches.digest}
