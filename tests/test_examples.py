@@ -40,7 +40,7 @@ def test_several_processes_share_one_budget(tmp_path):
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")
 def test_augmentation_search(tmp_path):
-    out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1"))
+    out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1", "--epochs", "5"))
     assert "worst 5 pairs" in out
     assert (tmp_path / "policies.json").exists()
 

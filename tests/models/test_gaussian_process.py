@@ -1,6 +1,7 @@
 """The models behind the samplers: embedding, Gaussian process, acquisitions, forests."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from shoestring.models.forests import FORESTS, forest
 from shoestring.models.gaussian_process import Parameters, Process, _negative_log_posterior, learned, prior
 from shoestring.models.kernels import Kernel
 from shoestring.models.warping import Warp
-from shoestring.samplers.gp import ACQUISITION_NAMES
+from shoestring.samplers.gp import AcquisitionName
 
 AXIS = np.array([0, 1, 1, 2])
 
@@ -150,7 +151,7 @@ class TestAcquisition:
         np.testing.assert_allclose(by_sd, numeric, rtol=1e-3, atol=1e-6)
 
     def test_the_samplers_know_the_names(self):
-        assert set(ACQUISITION_NAMES) == set(ACQUISITIONS)
+        assert set(get_args(AcquisitionName)) == set(ACQUISITIONS)
 
 
 @pytest.mark.parametrize("name", FORESTS)

@@ -3,7 +3,6 @@
 import math
 import os
 import pickle
-import re
 from pathlib import Path
 
 import numpy as np
@@ -389,14 +388,6 @@ def test_grids_are_loaded_from_files(tmp_path):
     (tmp_path / "space.json").write_text('{"order": ["lr"], "choices": {"lr": [0.1, 1]}}')
     table = GridTable.load(tmp_path / "set.npz")
     assert (table.mode, table.best, table.seconds({"lr": 1.0})) == ("min", 1.0, 8.0)
-
-
-def test_the_snippets_of_the_guide_run():
-    page = (Path(__file__).parents[2] / "docs" / "problems.md").read_text()
-    snippets = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(snippets) == 5
-    for snippet in snippets:
-        exec(compile(snippet, "docs/problems.md", "exec"), {"__name__": "snippet"})
 
 
 def real(path):
