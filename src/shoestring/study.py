@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Event, Granted, Opened
+from shoestring.core.events import Event, Granted, Mode, Opened
 from shoestring.core.grants import Grant, next_grant
 from shoestring.core.history import Best, History, TrialRecord
 from shoestring.core.journal import Journal
@@ -29,8 +29,6 @@ from shoestring.ui.progress import watch
 
 if TYPE_CHECKING:
     import pandas
-
-Mode = Literal["min", "max"]
 
 
 class Study:

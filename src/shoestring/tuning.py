@@ -10,10 +10,11 @@ from typing import Any
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
+from shoestring.core.events import Mode
 from shoestring.executors.base import Executor, Objective, check_objective
 from shoestring.executors.loading import stop_if_loading
 from shoestring.spaces.configspace import ConfigSpace
-from shoestring.study import Mode, Study, check_workers
+from shoestring.study import Study, check_workers
 
 
 def tune(

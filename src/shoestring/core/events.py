@@ -18,13 +18,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from shoestring.errors import CorruptLog, NewerLog, OlderLog
 
 FORMAT = 2
 
-CLOSINGS = ("finished", "failed", "lost", "stopped")
+Mode = Literal["min", "max"]
+# How a trial can end for good.
+Closing = Literal["finished", "failed", "lost", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Opened:
     space: Mapping[str, Any]
     method: Mapping[str, Any]
     budget: Mapping[str, float]
-    mode: str
+    mode: Mode
     max_resource: int | None
     seed: int
     objective: str | None = None
@@ -93,7 +95,7 @@ class Closed:
     kind: ClassVar[str] = "closed"
     at: float
     trial: int
-    how: str
+    how: Closing
     message: str = ""
     steps: int = 0
     cost: float = 0.0

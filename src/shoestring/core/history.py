@@ -13,16 +13,17 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from shoestring.core.budget import Budget, Ledger
-from shoestring.core.events import CLOSINGS, Adopted, Budgeted, Closed, Event, Granted, Opened, Reported
+from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Event, Granted, Opened, Reported
 from shoestring.core.readings import Reading
 from shoestring.errors import CorruptLog
 from shoestring.spaces.codec import Codec, Config
 from shoestring.spaces.serialisation import deserialised
 
 T = TypeVar("T")
+TrialState = Literal["running", "paused", Closing]
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +44,7 @@ class TrialRecord:
     start: int
     until: int
     reserved: float
-    state: str = "running"
+    state: TrialState = "running"
     step: int = 0
     message: str = ""
     readings: dict[int, Reading] = field(default_factory=dict)
@@ -253,7 +254,7 @@ class History:
             if trial.step - event.start > self.ledger.free("steps"):
                 return f"{trial.step - event.start} steps would be run again and {self.ledger.free('steps'):g} are left"
             return self._objection_to_time(event.at, event.idle)
-        if event.how not in CLOSINGS:
+        if event.how not in get_args(Closing):
             return f"a trial cannot end as {event.how!r}"
         if not 0 <= event.steps <= trial.until - trial.step:
             return f"{event.steps} steps cannot have been used since step {trial.step}"

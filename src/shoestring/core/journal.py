@@ -14,7 +14,7 @@ from pathlib import Path
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Done, Method, Wait
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Adopted, Budgeted, Closed, Event, Granted, Reported
+from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Event, Granted, Reported
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.readings import Reading, checked_reading
@@ -143,11 +143,11 @@ class Journal:
 
         self._append(make)
 
-    def close(self, index: int, how: str, message: str = "", steps: int = 0) -> None:
+    def close(self, index: int, how: Closing, message: str = "", steps: int = 0) -> None:
         """End a trial for good; ``steps`` is what it used since its last reading."""
         self._append(lambda: self._closed(self.running(index), how, message, steps))
 
-    def _closed(self, trial: TrialRecord, how: str, message: str, steps: int, cost: float = 0.0) -> Closed:
+    def _closed(self, trial: TrialRecord, how: Closing, message: str, steps: int, cost: float = 0.0) -> Closed:
         steps = min(steps, trial.until - trial.step)
         cost = min(cost, max(trial.reserved + self.history.ledger.free("cost"), 0.0))
         return Closed(self._stamp(), trial.index, how, message, steps, cost)

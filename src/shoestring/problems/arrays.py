@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoestring.errors import SpaceError
 
 if TYPE_CHECKING:
-    from shoestring.study import Mode
+    from shoestring.core.events import Mode
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from shoestring.problems.base import checked_step, yield_readings
 from shoestring.spaces.definition import as_space
 
 if TYPE_CHECKING:
-    from shoestring.study import Mode
+    from shoestring.core.events import Mode
 
 # The parameter that distinguishes rows with the same values.
 _RECORDING = "recording"

@@ -16,7 +16,7 @@ from shoestring.problems import arrays
 from shoestring.problems.base import checked_step, return_reading
 
 if TYPE_CHECKING:
-    from shoestring.study import Mode
+    from shoestring.core.events import Mode
 
 # The names of the readings in known tables, and the mode of each.
 _METRICS: dict[str, Mode] = {"val_loss": "min", "val_acc": "max"}

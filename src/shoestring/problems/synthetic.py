@@ -19,7 +19,7 @@ from shoestring.spaces.codec import Config
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
 
-    from shoestring.study import Mode
+    from shoestring.core.events import Mode
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from shoestring.core.history import Best, TrialRecord
 from shoestring.methods.registry import described, named, names
 
-STATES = ("running", "paused", "finished", "failed", "stopped", "lost")
+STATES: tuple[TrialState, ...] = ("running", "paused", "finished", "failed", "stopped", "lost")
 
 
 def number(value: object) -> str:
