@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shoestring.core.history import Best, TrialRecord
+from shoestring.core.history import Best, TrialRecord, TrialState
 from shoestring.methods.registry import described, named, names
 
 STATES: tuple[TrialState, ...] = ("running", "paused", "finished", "failed", "stopped", "lost")
