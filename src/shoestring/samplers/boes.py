@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.errors import MethodError
+from shoestring.models.maximise import snapped
 from shoestring.models.threads import one_thread
-from shoestring.samplers.candidates import around, first_free, latin, open_points, snapped, uniform
+from shoestring.samplers.candidates import around, first_free, latin, open_points, uniform
 from shoestring.samplers.cmaes import drawn_around_best
 from shoestring.samplers.gp import View, ascending, check_model_options, reach_now
 from shoestring.samplers.simple import first_design, random_config

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.errors import MethodError
+from shoestring.models.maximise import climbed, snapped
 from shoestring.models.threads import one_thread
-from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
+from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
 from shoestring.samplers.simple import first_design, random_config
 from shoestring.samplers.training import TRANSFORMS, Training, scaled, thinned, training
 
@@ -178,7 +179,7 @@ class View:
     def searched(self, points: Array) -> Array:
         """The points, and those that climbing from the best of them leads to."""
         top = ascending(-self.score(points))[:_CLIMBERS]
-        return np.vstack([climbed(points[top], self.history, self.score, self.slope), points])
+        return np.vstack([climbed(points[top], self.history.codec, self.score, self.slope), points])
 
 
 def ascending(values: Array) -> NDArray[np.int64]:
