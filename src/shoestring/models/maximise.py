@@ -59,8 +59,10 @@ def ascended(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient
         return -float(value.sum()), -gradient[free]
 
     if free.any():
-        bounds, options = [(0.0, 1.0)] * int(free.sum()), {"maxiter": iterations}
-        at[free] = minimize(negative, points[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        bounds = [(0.0, 1.0)] * int(free.sum())
+        at[free] = minimize(
+            negative, points[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations}
+        ).x
     found = snapped(at, codec)
     worse = ~(score(found) > score(points))
     found[worse] = points[worse]
