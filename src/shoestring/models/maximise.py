@@ -44,13 +44,23 @@ def climbed(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient)
     return stepped(ascended(points, codec, score, slope), codec, score)
 
 
-def ascended(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient, iterations: int = 15) -> Array:
-    """The points moved by L-BFGS-B on the sum of their scores, and snapped; a point that got worse stays."""
+def ascended(
+    points: Array,
+    codec: Codec,
+    score: Score,
+    slope: ScoreWithGradient,
+    iterations: int = 15,
+    real_only: bool = False,
+) -> Array:
+    """The points moved by L-BFGS-B on the sum of their scores, and snapped; a point that got worse stays.
+
+    Real ranges move, and without ``real_only`` long integer ranges too.
+    """
     from scipy.optimize import minimize  # a fifth of a second to import, which the first proposals need not pay
 
     # Where every value is tried afterwards, slopes add nothing.
-    stepped_later = (codec.cells > 0) & (codec.cells <= _FEW)
-    free = ~stepped_later & (codec.choices == 0) & ~np.isnan(points)
+    moving = (codec.cells == 0) | ((codec.cells > _FEW) & (codec.choices == 0) & (not real_only))
+    free = moving & ~np.isnan(points)
     at = points.copy()
 
     def negative(x: Array) -> tuple[float, Array]:

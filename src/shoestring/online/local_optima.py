@@ -87,7 +87,7 @@ def search(codec: Codec, score: Score, slope: ScoreWithGradient, starts: Array) 
             values = np.where([codec.allowed(codec.decode(point)) for point in points], values, -np.inf)
         return values
 
-    optima = ascended(starts, codec, allowed_score, slope, iterations=60)
+    optima = ascended(starts, codec, allowed_score, slope, iterations=60, real_only=True)
     best = optima[[np.argmax(score(optima))]]
     best = stepped(best, codec, allowed_score, rounds=codec.dimensions)
     return _distinct(np.vstack([best, optima]), score)
