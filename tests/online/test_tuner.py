@@ -1,4 +1,4 @@
-"""The online tuner: asking, telling, looking, spending, stopping and going on."""
+"""The online tuner: ask, tell, look rules, costs, errors and checkpoints."""
 
 import json
 import math
