@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from shoestring import online
 from shoestring.core.randomness import generator
 from shoestring.models.kernels import Kernel
-from shoestring.models.time_varying import Forgetting, Looks, Process, posterior
+from shoestring.models.time_varying import Forgetting, Readings, TimeVaryingProcess, posterior
 
 Array = NDArray[np.float64]
 Contenders = dict[str, tuple[Any, Any]]  # a policy and a look rule by name
@@ -294,12 +294,12 @@ def _one_round(tuner: online.OnlineTuner, value: float) -> int:
 
 def _refit_milliseconds(looks: list[tuple[int, float]]) -> float:
     """The posterior on the grid from all looks, by a Cholesky factorisation; the fastest of three."""
-    process = Process(Kernel("matern32", 0.2), Forgetting(0.01), NOISE)
+    process = TimeVaryingProcess(Kernel("matern32", 0.2), Forgetting(0.01), NOISE)
     points, values = GRID[[arm for arm, _ in looks]], np.array([value for _, value in looks])
     taken = []
     for _ in range(3):
         begun = time.process_time()
-        posterior(process, Looks(points, np.arange(1.0, len(looks) + 1), values), GRID, len(looks) + 1)
+        posterior(process, Readings(points, np.arange(1.0, len(looks) + 1), values), GRID, len(looks) + 1)
         taken.append((time.process_time() - begun) * 1e3)
     return min(taken)
 
@@ -361,7 +361,7 @@ def figure_a3(options: Options) -> list[Row]:
 
 
 def _draw_model(axes: Any, tuner: online.OnlineTuner, rewards: Array) -> None:
-    shown, x = tuner.picture(), GRID[:, 0]
+    shown, x = tuner.plot_data(), GRID[:, 0]
     axes.fill_between(x, shown.mean - shown.half_width, shown.mean + shown.half_width, color="0.88", label="μ ± √β σ")
     axes.plot(x, rewards[-1], "b-", label="truth now")
     axes.plot(x, shown.mean, "r--", label="posterior mean")

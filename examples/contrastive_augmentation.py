@@ -1,16 +1,17 @@
-"""What to feed, decided on the way: SimCLR with eight augmentation probabilities tuned online.
+"""Data augmentation for contrastive learning (SimCLR): eight probabilities tuned online.
 
-Section 5.3 of Wang et al. (2021) in small. A contrastive encoder is trained without labels; which augmentations help
-is not known beforehand. In every round the tuner chooses the eight probabilities, and pays for a linear readout on
-the validation set only when that may change its mind. The reward is the round's gain in
-readout accuracy, in per cent, clipped to [-2, 2] as in the paper; ε = .01, β = 1 and Matérn 5/2 are the paper's too.
+Section 5.3 of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization (ACML 2021),
+on a small scale. A contrastive encoder is trained without labels, and it is not known beforehand which augmentations
+help. In every round the tuner chooses the eight probabilities, and pays for a linear readout on the validation set
+only when that may change its decision. The reward is the round's gain in readout accuracy, in per cent, clipped to
+[-2, 2] as in the paper; ε = .01, β = 1 and Matérn 5/2 are the paper's values too.
 
     python examples/contrastive_augmentation.py                # four seeds
     python examples/contrastive_augmentation.py --seeds 2
 
 Images: Fashion-MNIST from $SHOESTRING_DATA/images (by default ../shared/data), else scikit-learn's digits.
-Smaller than the paper: images of 14 × 14, an encoder of two convolutions, and noise in the place of grey
-scale, which does nothing to a grey image.
+Smaller than the paper: images of 14 × 14, an encoder of two convolutions, and noise instead of grey scale, which
+does nothing to a grey image.
 """
 
 from __future__ import annotations
@@ -164,13 +165,13 @@ def run(seed: int, rounds: int, look: Any, fixed: dict[str, float] | None = None
         SPACE, TVGPUCB("matern52", forgetting=0.01, beta=1.0), look, horizon=rounds, seed=seed, clip=(-2.0, 2.0)
     )
     online = OnlineTraining(tuner, measure=lambda: trainer.readout(trainer.valid, 1000), scale=100.0)
-    begun, chance = time.process_time(), FIXED
+    started, chance = time.process_time(), FIXED
     for _ in range(rounds):
         chance = fixed or online.begin()
         trainer.round(chance)
         if fixed is None:
             online.end()
-    seconds = time.process_time() - begun
+    seconds = time.process_time() - started
     return Result(trainer.readout(trainer.test, len(trainer.train.y)), tuner.looks, seconds, chance)
 
 

@@ -1,10 +1,11 @@
-"""When to tune: a self-tuning network whose tuning schedule is a two-armed bandit.
+"""A self-tuning network whose tuning schedule is chosen online, as a bandit with two arms.
 
-Section 5.2 of Wang et al. (2021) in small. A hypernetwork makes the weights a function of five
-hyper-parameters (two dropout rates, three augmentation strengths; MacKay et al., 2019), so that they can be
-tuned by gradient during the training. Each tuning step costs as much as a training step, so in every round
-a tuner plays "train only" or "tune and train", and pays for a pass over the validation
-set only when that may change its mind. The reward is the round's gain in validation accuracy, in per cent.
+Section 5.2 of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization (ACML 2021),
+on a small scale. A hypernetwork makes the weights a function of five hyper-parameters (two dropout rates, three
+augmentation strengths; MacKay et al., Self-tuning networks, ICLR 2019), so that they can be tuned by gradient descent
+during training. A tuning step costs as much as a training step, so in every round a tuner chooses "train only" or
+"tune and train", and pays for a pass over the validation set only when that may change its decision. The reward is
+the round's gain in validation accuracy, in per cent.
 
     python examples/self_tuning_network.py                # five seeds
     python examples/self_tuning_network.py --seeds 2
@@ -170,14 +171,14 @@ def run(seed: int, rounds: int, look: Any, fixed: str | None = None) -> Result:
     policy = TVGPUCB(forgetting=0.01)
     tuner = OnlineTuner(ARMS, policy, look, horizon=rounds, seed=seed, clip=(-2.0, 2.0))
     online = OnlineTraining(tuner, measure=lambda: trainer.accuracy(trainer.valid), scale=100.0)
-    tuned, begun = 0, time.process_time()
+    tuned, started = 0, time.process_time()
     for _ in range(rounds):
         arm = fixed or online.begin()
         trainer.round(arm)
         tuned += arm == "tune and train"
         if fixed is None:
             online.end()
-    seconds = time.process_time() - begun
+    seconds = time.process_time() - started
     return Result(trainer.accuracy(trainer.test), tuner.looks, tuned / rounds, seconds)
 
 

@@ -56,12 +56,12 @@ def test_a_checkpoint_goes_on_exactly():
     world, tuning = training(Exactly(12))
     whole = play(world, tuning, 30)
     world, tuning = training(Exactly(12))
-    begun = play(world, tuning, 11)
+    before = play(world, tuning, 11)
     text = json.dumps(tuning.state_dict())
     other, resumed = training(Exactly(12))
     other.skill = world.skill
     resumed.load_state_dict(json.loads(text))
-    assert begun + play(other, resumed, 19) == whole
+    assert before + play(other, resumed, 19) == whole
 
 
 def test_rounds_begin_and_end_in_turn():

@@ -10,9 +10,9 @@ import shoestring as ss
 from shoestring.core.decisions import Proposal
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
+from shoestring.models.maximise import climbed, neighbours, snapped
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
-from shoestring.samplers.candidates import climbed, neighbours, snapped
 from shoestring.samplers.gp import Surrogate, refit_size
 from shoestring.samplers.training import scaled, training_set
 from shoestring.schedulers import ASHA, Full
@@ -230,7 +230,7 @@ class TestProcessSampler:
             return score(points), np.where(codec.choices > 0, 0.0, -2 * (points - target))
 
         starts = snapped(np.random.default_rng(0).random((3, 3)), codec)
-        for found in climbed(starts, study.history, score, slope):
+        for found in climbed(starts, codec, score, slope):
             config = codec.decode(found)
             assert (config["n"], config["k"]) == (17, "c")
             assert config["x"] == pytest.approx(0.62, abs=1e-3)

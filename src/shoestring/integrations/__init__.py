@@ -1,1 +1,1 @@
-"""Bridges to other tools; each imports its framework only when used."""
+"""Integrations with other tools; each imports its framework only when used."""

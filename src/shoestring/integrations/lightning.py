@@ -9,7 +9,7 @@ from shoestring.integrations.training import OnlineTraining
 
 
 def tuning_callback(tuning: OnlineTraining, apply: Callable[[Any, Any], None]) -> Any:
-    """A Lightning callback that calls ``apply(module, config)`` before each batch and looks after it if worth it.
+    """A Lightning callback: calls ``apply(module, config)`` before each batch, and measures after it if worth it.
 
     The tuner's state goes into the trainer's checkpoints.
     """

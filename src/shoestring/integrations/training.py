@@ -6,12 +6,11 @@
     for batch in loader:
         config = tuning.begin()         # what to use in this round
         train_on(batch, **config)
-        tuning.end()                    # looks only if this round is worth it
+        tuning.end()                    # measures only if this round is worth it
 
-The reward of a round is what it gained: the measure after it minus the measure before it. A look
-right after a look needs one new measurement, a look after blind rounds two. Nothing here imports a
-framework; ``state_dict`` and ``load_state_dict`` are named as PyTorch names them, so that the tuner goes into the
-same checkpoint as the optimiser.
+The reward of a round is its gain: the measure after it minus the measure before it. A look right after a look needs
+one new measurement, a look after a round without one needs two. Nothing here imports a framework; ``state_dict`` and
+``load_state_dict`` are named as in PyTorch, so that the tuner goes into the same checkpoint as the optimiser.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from shoestring.online.tuner import OnlineTuner, Round
 class OnlineTraining:
     """Calls ``measure`` (larger is better) only where the tuner wants to look.
 
-    ``scale`` multiplies the gain: 100 makes percent of an accuracy.
+    ``scale`` multiplies the gain: 100 turns an accuracy into per cent.
 
     >>> from shoestring.online import CEGPUCB
     >>> skill = [0.0]
@@ -43,7 +42,7 @@ class OnlineTraining:
         self.tuner, self._measure, self._scale = tuner, measure, scale
         self.measurements = 0
         self._round: Round | None = None
-        self._known: float | None = None
+        self._last_measure: float | None = None
 
     @property
     def round(self) -> Round | None:
@@ -53,22 +52,22 @@ class OnlineTraining:
     def begin(self) -> Any:
         """The configuration of the next round; measures first if the round will be looked at."""
         if self._round is not None:
-            raise ReadingError(f"round {self._round.number} has begun and not ended; call end() before begin()")
+            raise ReadingError(f"round {self._round.number} has not ended; call end() before begin()")
         self._round = self.tuner.ask()
-        if self._round.look and self._known is None:
-            self._known = self._measured()
+        if self._round.look and self._last_measure is None:
+            self._last_measure = self._measured()
         return self._round.config
 
     def end(self) -> bool:
-        """Close the round, and tell the tuner what it gained if it asked; whether it did."""
+        """Close the round, and give the tuner its gain if it asked to look; returns whether it did."""
         if self._round is None:
-            raise ReadingError("no round has begun; call begin() before end()")
+            raise ReadingError("there is no round to end; call begin() before end()")
         looked, self._round = self._round.look, None
-        before, self._known = self._known, None
+        before, self._last_measure = self._last_measure, None
         if looked:
             assert before is not None
-            self._known = self._measured()
-            self.tuner.tell(self._scale * (self._known - before))
+            self._last_measure = self._measured()
+            self.tuner.tell(self._scale * (self._last_measure - before))
         return looked
 
     def _measured(self) -> float:
@@ -79,8 +78,8 @@ class OnlineTraining:
         """The state between two rounds."""
         if self._round is not None:
             raise ReadingError(f"round {self._round.number} is open; save the state after end()")
-        return {"tuner": self.tuner.state_dict(), "known": self._known, "measurements": self.measurements}
+        return {"tuner": self.tuner.state_dict(), "last_measure": self._last_measure, "measurements": self.measurements}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.tuner.load_state_dict(state["tuner"])
-        self._known, self.measurements, self._round = state["known"], int(state["measurements"]), None
+        self._last_measure, self.measurements, self._round = state["last_measure"], int(state["measurements"]), None

@@ -1,18 +1,18 @@
-"""How much a point promises, from what a model believes of it. Lower readings are better, higher scores are.
+"""Acquisition functions: the score of a point from its posterior. Losses are minimised, scores maximised.
 
 ======  =====  ========================================================
 symbol  shape  meaning
 ======  =====  ========================================================
-μ, s    (m,)   the model's mean and standard deviation
-b       ()     the best so far
+μ, s    (m,)   the posterior mean and standard deviation
+b       ()     the incumbent's loss
 z       (m,)   (b − μ)/s
 h       (m,)   φ(z) + z Φ(z), so that EI = s·h(z)
 ======  =====  ========================================================
 
-Each gives the score and its derivatives by μ and by s. The probability of improvement Φ(z) is ranked by
-z itself, because Φ saturates. The logarithm of the expected improvement stays finite and keeps its slope
-where the expected improvement underflows (Ament et al., Unexpected improvements to expected improvement,
-NeurIPS 2023).
+Each function returns the score and its derivatives by μ and by s. The probability of improvement Φ(z) is ranked
+by z itself, because Φ saturates. The logarithm of the expected improvement stays finite and keeps its slope
+where the expected improvement underflows (Ament, Daulton, Eriksson, Balandat and Bakshy, Unexpected improvements
+to expected improvement for Bayesian optimization, NeurIPS 2023).
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ Array = NDArray[np.float64]
 Scored = tuple[Array, Array, Array]
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
-# The confidence bound lies this many standard deviations below the mean.
-_WIDTH = 2.0
 # Below this, log h is its leading term: the exact form rounds to nothing.
 _FAR = -1000.0
 
@@ -63,9 +61,9 @@ def probability_of_improvement(mean: Array, sd: Array, best: float) -> Scored:
     return z, -1 / sd, -z / sd
 
 
-def upper_confidence_bound(mean: Array, sd: Array, best: float) -> Scored:
-    """Of the negated readings: the least that a reading may plausibly be."""
-    return _WIDTH * sd - mean, np.full_like(mean, -1.0), np.full_like(mean, _WIDTH)
+def upper_confidence_bound(mean: Array, sd: Array, best: float, width: float = 2.0) -> Scored:
+    """The upper bound of the negated loss, ``width`` standard deviations from its mean."""
+    return width * sd - mean, np.full_like(mean, -1.0), np.full_like(mean, width)
 
 
 ACQUISITIONS: dict[str, Callable[[Array, Array, float], Scored]] = {

@@ -1,4 +1,4 @@
-"""Spatial kernels: how alike two configurations are.
+"""Spatial kernels: the prior covariance of two configurations.
 
 ======== ============================================ =========
 symbol   meaning                                      shape
@@ -9,14 +9,15 @@ r        scaled distance, √Σ((a−b)/ℓ)²                (n, m)
 k        variance · φ(r)                              (n, m)
 ======== ============================================ =========
 
-A coordinate that is a choice is at distance 1 from every other choice. NaN marks an inactive
-parameter: two inactive ones are alike, an active and an inactive one are at distance 1.
+Two different values of a categorical parameter are at distance 1. NaN marks an inactive parameter: two inactive
+values are at distance 0, an active and an inactive one at distance 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,20 +27,43 @@ from shoestring.errors import MethodError
 Array = NDArray[np.float64]
 
 
-def _independent(r: Array) -> Array:
-    return np.asarray(r == 0.0, dtype=np.float64)
+def matern52(r: Array, variance: float = 1.0) -> tuple[Array, Array]:
+    """k = variance·(1 + √5 r + 5r²/3)·exp(−√5 r), and G = −k'(r)/r = variance·(5/3)(1 + √5 r)·exp(−√5 r)."""
+    r = r * 5**0.5
+    fall = np.exp(-r)
+    fall *= variance
+    G = (1 + r) * fall
+    return G + (r * r / 3) * fall, G * (5 / 3)
 
 
-# φ(r), and φ'(r)/r, whose product with (a−b)/ℓ² is the gradient without a division by a distance of zero.
-_PROFILES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "matern12": (lambda r: np.exp(-r), lambda r: -np.exp(-r) / np.maximum(r, 1e-9)),
-    "matern32": (lambda r: (1 + 3**0.5 * r) * np.exp(-(3**0.5) * r), lambda r: -3 * np.exp(-(3**0.5) * r)),
-    "matern52": (
-        lambda r: (1 + 5**0.5 * r + 5 / 3 * r**2) * np.exp(-(5**0.5) * r),
-        lambda r: -5 / 3 * (1 + 5**0.5 * r) * np.exp(-(5**0.5) * r),
-    ),
-    "squared_exponential": (lambda r: np.exp(-0.5 * r**2), lambda r: -np.exp(-0.5 * r**2)),
-    "independent": (_independent, np.zeros_like),
+def _matern32(r: Array) -> tuple[Array, Array]:
+    fall = np.exp(-(3**0.5) * r)
+    return (1 + 3**0.5 * r) * fall, 3 * fall
+
+
+def _matern12(r: Array) -> tuple[Array, Array]:
+    fall = np.exp(-r)
+    return fall, fall / np.maximum(r, 1e-9)
+
+
+def _squared_exponential(r: Array) -> tuple[Array, Array]:
+    fall = np.exp(-0.5 * r**2)
+    return fall, fall
+
+
+def _independent(r: Array) -> tuple[Array, Array]:
+    return (r == 0.0).astype(np.float64), np.zeros_like(r)
+
+
+KernelName = Literal["matern12", "matern32", "matern52", "squared_exponential", "independent"]
+
+# φ(r), and −φ'(r)/r, whose product with (b−a)/ℓ² is the gradient by a without a division by a distance of zero.
+_PROFILES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
+    "matern12": _matern12,
+    "matern32": _matern32,
+    "matern52": matern52,
+    "squared_exponential": _squared_exponential,
+    "independent": _independent,
 }
 KERNELS = tuple(_PROFILES)
 
@@ -66,16 +90,14 @@ class Kernel:
         return self.at(self.distance(A, B))
 
     def at(self, r: Array) -> Array:
-        """k at scaled distances that are known."""
-        profile, _ = _PROFILES[self.form]
-        return self.variance * profile(r)
+        """k at scaled distances."""
+        return self.variance * _PROFILES[self.form](r)[0]
 
     def with_gradient(self, A: Array, B: Array) -> tuple[Array, Array]:
         """k, shape (n, m), and its gradient by the rows of A, shape (n, m, d)."""
-        profile, slope = _PROFILES[self.form]
-        r = self.distance(A, B)
-        moved = np.stack([self._moved(A, B, j) for j in range(A.shape[1])], axis=-1)
-        return self.variance * profile(r), self.variance * slope(r)[:, :, None] * moved
+        k, G = _PROFILES[self.form](self.distance(A, B))
+        apart = np.stack([self._apart(A, B, j) for j in range(A.shape[1])], axis=-1)
+        return self.variance * k, self.variance * G[:, :, None] * apart
 
     def distance(self, A: Array, B: Array) -> Array:
         """r, shape (n, m)."""
@@ -93,9 +115,9 @@ class Kernel:
         off_a, off_b = np.isnan(a), np.isnan(b)
         return np.where(off_a & off_b, 0.0, np.where(off_a | off_b, 1.0, difference))
 
-    def _moved(self, A: Array, B: Array, j: int) -> Array:
-        """(a−b)/ℓ² where moving a changes the distance; a choice or an inactive parameter does not move."""
+    def _apart(self, A: Array, B: Array, j: int) -> Array:
+        """(b−a)/ℓ² where a can move; 0 for a categorical or inactive parameter."""
         if self.choices and self.choices[j]:
             return np.zeros((len(A), len(B)))
         scale = np.broadcast_to(self.lengthscale, A.shape[1:])[j]
-        return np.asarray(np.nan_to_num(A[:, j, None] - B[None, :, j], nan=0.0) / scale**2)
+        return np.asarray(np.nan_to_num(B[None, :, j] - A[:, j, None], nan=0.0) / scale**2)

@@ -1,4 +1,4 @@
-"""What to play, without a model of likeness: UCB1, ε-greedy, Boltzmann exploration and EXP3.S on a list of arms.
+"""Policies without a model of similarity, on a list of arms: UCB1, ε-greedy, Boltzmann exploration and EXP3.S.
 
 ====== ============================================================ ======
 symbol meaning                                                      shape
@@ -10,9 +10,10 @@ w      EXP3.S weights, kept as logarithms                           (K,)
 p      probability of playing each arm                              (K,)
 ====== ============================================================ ======
 
-References: Auer, Cesa-Bianchi, Fischer (2002) for UCB1; Auer, Cesa-Bianchi, Freund, Schapire (2002),
-section 8, for EXP3.S; Kuleshov and Precup (2000) for ε-greedy and softmax. Under costly feedback they
-update in the rounds that were looked at and play on in the others.
+References: Auer, Cesa-Bianchi and Fischer, Finite-time analysis of the multiarmed bandit problem (2002) for UCB1;
+Auer, Cesa-Bianchi, Freund and Schapire, The nonstochastic multiarmed bandit problem (2002), section 8, for EXP3.S;
+Kuleshov and Precup, Algorithms for multi-armed bandit problems (2000) for ε-greedy and softmax. Under costly
+feedback they update in the rounds with a reading and play on in the others.
 
 Differs from them in ``step``: with a constant step the estimate follows a reward that changes.
 """
@@ -20,9 +21,8 @@ Differs from them in ``step``: with a constant step the estimate follows a rewar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,68 +30,65 @@ from numpy.typing import NDArray
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
 from shoestring.online.domains import Arms, Domain
-from shoestring.online.view import Player, View
+from shoestring.online.suggestion import Agent, Suggestion
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class UCB1:
+class _AveragePolicy:
+    """A policy that chooses by the running average of each arm."""
+
+    step: float | None = field(default=None, kw_only=True)
+    has_posterior: ClassVar[bool] = False
+    kernel: ClassVar[None] = None
+
+    def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
+        return _AverageAgent(self, _arms(self, domain), seed)
+
+    def choose(self, round: int, estimates: Array, counts: Array, rng: np.random.Generator) -> int:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class UCB1(_AveragePolicy):
     """argmax m + width·√(2·ln t / n); an arm without a reading comes first."""
 
     width: float = 1.0
-    step: float | None = None
-    has_posterior = False
-    spatial_kernel = None
 
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
-        def choose(round: int, estimates: Array, counts: Array) -> int:
-            unread = np.flatnonzero(counts == 0)
-            if len(unread):
-                return int(generator(seed, round, "arm").choice(unread))
-            return int(np.argmax(estimates + self.width * np.sqrt(2.0 * math.log(round) / counts)))
-
-        return AveragePlayer(_arms(self, domain), choose, self.step)
+    def choose(self, round: int, estimates: Array, counts: Array, rng: np.random.Generator) -> int:
+        unread = np.flatnonzero(counts == 0)
+        if len(unread):
+            return int(rng.choice(unread))
+        return int(np.argmax(estimates + self.width * np.sqrt(2.0 * math.log(round) / counts)))
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy:
-    """The best estimate, and with probability ε any arm."""
+class EpsilonGreedy(_AveragePolicy):
+    """The best estimate, ties at random; with probability ε any arm."""
 
     epsilon: float = 0.1
-    step: float | None = None
-    has_posterior = False
-    spatial_kernel = None
 
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
-        def choose(round: int, estimates: Array, counts: Array) -> int:
-            rng = generator(seed, round, "arm")
-            explore = rng.random() < self.epsilon
-            return int(rng.integers(len(estimates)) if explore else _argmax(estimates, rng))
-
-        return AveragePlayer(_arms(self, domain), choose, self.step)
+    def choose(self, round: int, estimates: Array, counts: Array, rng: np.random.Generator) -> int:
+        if rng.random() < self.epsilon:
+            return int(rng.integers(len(estimates)))
+        return int(rng.choice(np.flatnonzero(estimates == estimates.max())))
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Softmax(_AveragePolicy):
     """An arm with probability proportional to exp(m / temperature)."""
 
     temperature: float = 0.1
-    step: float | None = None
-    has_posterior = False
-    spatial_kernel = None
 
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
-        def choose(round: int, estimates: Array, counts: Array) -> int:
-            p = np.exp((estimates - estimates.max()) / self.temperature)
-            return int(generator(seed, round, "arm").choice(len(p), p=p / p.sum()))
-
-        return AveragePlayer(_arms(self, domain), choose, self.step)
+    def choose(self, round: int, estimates: Array, counts: Array, rng: np.random.Generator) -> int:
+        p = np.exp((estimates - estimates.max()) / self.temperature)
+        return int(rng.choice(len(p), p=p / p.sum()))
 
 
 @dataclass(frozen=True)
 class EXP3S:
-    """Exponential weights that share, for rewards within ``low`` and ``high``.
+    """Exponential weights with sharing, for rewards between ``low`` and ``high``.
 
     Left out, α = 1/T and γ = min(1, √(K(S·ln(KT) + e)/((e−1)T))) for S changes of the best arm
     (corollary 8.2), with T the horizon or 1,000.
@@ -102,14 +99,14 @@ class EXP3S:
     alpha: float | None = None
     low: float = 0.0
     high: float = 1.0
-    has_posterior = False
-    spatial_kernel = None
+    has_posterior: ClassVar[bool] = False
+    kernel: ClassVar[None] = None
 
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
+    def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
         arms, T = _arms(self, domain), horizon or 1000
         tuned = math.sqrt(arms * (self.changes * math.log(arms * T) + math.e) / ((math.e - 1) * T))
         gamma = min(1.0, tuned) if self.gamma is None else self.gamma
-        return WeightPlayer(arms, gamma, self.alpha or 1.0 / T, (self.low, self.high), seed)
+        return _WeightAgent(arms, gamma, self.alpha or 1.0 / T, (self.low, self.high), seed)
 
 
 def _arms(policy: Any, domain: Domain) -> int:
@@ -118,44 +115,23 @@ def _arms(policy: Any, domain: Domain) -> int:
     raise MethodError(f"{type(policy).__name__} plays a list of arms; give one, or use TVGPUCB for a continuous space")
 
 
-def _argmax(values: Array, rng: np.random.Generator) -> int:
-    return int(rng.choice(np.flatnonzero(values == values.max())))
-
-
-def _plain_view(chosen: int, estimates: Array) -> View:
-    return View(
-        candidates=range(len(estimates)),
-        chosen=chosen,
-        mean=estimates,
-        variance=None,
-        scale=1.0,
-        informed=True,
-        root_beta=0.0,
-        find_rivals=lambda: np.flatnonzero(np.arange(len(estimates)) != chosen),
-        covariance=lambda: np.zeros(len(estimates)),
-        exploit=lambda: int(np.argmax(estimates)),
-    )
-
-
-class AveragePlayer:
-    """Estimates by running averages; ``choose`` turns them into an arm."""
-
-    def __init__(self, arms: int, choose: Callable[[int, Array, Array], int], step: float | None) -> None:
-        self._choose, self._step = choose, step
+class _AverageAgent:
+    def __init__(self, policy: _AveragePolicy, arms: int, seed: int) -> None:
+        self._policy, self._seed = policy, seed
         self._estimates, self._counts = np.zeros(arms), np.zeros(arms)
 
     @property
     def readings(self) -> int:
         return int(self._counts.sum())
 
-    def view(self, round: int) -> View:
-        return _plain_view(self._choose(round, self._estimates, self._counts), self._estimates)
+    def suggest(self, round: int) -> Suggestion:
+        rng = generator(self._seed, round, "arm")
+        chosen = self._policy.choose(round, self._estimates, self._counts, rng)
+        return Suggestion(chosen, lambda: int(np.argmax(self._estimates)))
 
     def observe(self, round: int, candidate: int, value: float) -> None:
         self._counts[candidate] += 1
-        step = 1.0 / self._counts[candidate]
-        if self._step is not None:
-            step = max(step, self._step)
+        step = max(1.0 / self._counts[candidate], self._policy.step or 0.0)
         self._estimates[candidate] += step * (value - self._estimates[candidate])
 
     def state(self) -> dict[str, Any]:
@@ -165,7 +141,7 @@ class AveragePlayer:
         self._estimates, self._counts = state["estimates"].copy(), state["counts"].copy()
 
 
-class WeightPlayer:
+class _WeightAgent:
     """EXP3.S: p = (1−γ)·w/Σw + γ/K, and a reading updates by reward/p."""
 
     def __init__(self, arms: int, gamma: float, alpha: float, scale: tuple[float, float], seed: int) -> None:
@@ -173,22 +149,24 @@ class WeightPlayer:
         self._logs = np.zeros(arms)
         self.readings = 0
 
+    def _weights(self) -> Array:
+        return np.asarray(np.exp(self._logs - self._logs.max()))
+
     def _probabilities(self) -> Array:
-        w = np.exp(self._logs - self._logs.max())
+        w = self._weights()
         return np.asarray((1 - self._gamma) * w / w.sum() + self._gamma / len(w))
 
-    def view(self, round: int) -> View:
+    def suggest(self, round: int) -> Suggestion:
         p = self._probabilities()
-        return _plain_view(int(generator(self._seed, round, "arm").choice(len(p), p=p)), p)
+        return Suggestion(int(generator(self._seed, round, "arm").choice(len(p), p=p)), lambda: int(np.argmax(p)))
 
     def observe(self, round: int, candidate: int, value: float) -> None:
         low, high = self._scale
         reward = min(max((value - low) / (high - low), 0.0), 1.0)
-        w = np.exp(self._logs - self._logs.max())
+        w = self._weights()
         shared = math.e * self._alpha / len(w) * w.sum()
-        grown = w.copy()
-        grown[candidate] *= math.exp(self._gamma * reward / self._probabilities()[candidate] / len(w))
-        self._logs = np.log(grown + shared)
+        w[candidate] *= math.exp(self._gamma * reward / self._probabilities()[candidate] / len(w))
+        self._logs = np.log(w + shared)
         self.readings += 1
 
     def state(self) -> dict[str, Any]:

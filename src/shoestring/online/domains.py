@@ -1,4 +1,4 @@
-"""What can be played: a fixed set of arms, or a space searched through the unit cube."""
+"""The domain of online tuning: a fixed set of arms, or a space searched through the unit cube."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from shoestring.spaces.definition import as_space
 
 Array = NDArray[np.float64]
 
-# The exact posterior of so many arms is a matrix of 200 MB; a finite space with more is searched like a continuous one.
-MOST_ARMS = 5_000
+# The exact posterior of so many arms is a matrix of 200 MB.
+_MOST_ARMS = 5_000
+# A finite space with more configurations is searched like a continuous one.
 _MOST_LISTED = 2_000
 
 
 @dataclass(frozen=True)
 class Arms:
-    """A finite domain. ``points`` are the coordinates of the arms; without ``related`` they are mere labels."""
+    """A finite domain. ``points`` are the coordinates of the arms; ``related`` says if they mean anything."""
 
     configs: Sequence[Any]
     points: Array
@@ -53,10 +54,6 @@ class Cube:
     def span(self) -> Array:
         return np.ones(self.codec.dimensions)
 
-    def settle(self, point: Array) -> Array:
-        """The point of the configuration that a point decodes to: whole cells, NaN where inactive."""
-        return self.codec.encode(self.codec.decode(point))
-
 
 Domain = Arms | Cube
 
@@ -66,17 +63,17 @@ def as_domain(given: Any, kernel: str | None) -> Domain:
     if isinstance(given, np.ndarray):
         return _rows(given)
     if isinstance(given, (list, tuple)):
-        return _labels(given) if kernel in (None, "independent") else _rows(_numbers(given), list(given))
+        return _independent(given) if kernel in (None, "independent") else _rows(_numbers(given), list(given))
     if not isinstance(given, Mapping) and not hasattr(given, "values") and not hasattr(given, "space"):
         raise SpaceError(f"{given!r} is neither a list or array of arms nor a search space; give one of these")
     codec = Codec(as_space(given))
-    if not codec.finite or len(codec.everything) > _MOST_LISTED:
+    if codec.rows is None and (not codec.finite or len(codec.everything) > _MOST_LISTED):
         return Cube(codec)
-    points = np.array([codec.encode(config) for config in codec.everything])
+    points = np.array([codec.encode(config) for config in _counted(codec.everything)])
     return Arms(codec.everything, points, True, tuple(bool(n) for n in codec.choices))
 
 
-def _labels(given: Sequence[Any]) -> Arms:
+def _independent(given: Sequence[Any]) -> Arms:
     return Arms(_counted(list(given)), np.arange(len(given), dtype=np.float64)[:, None], False)
 
 
@@ -100,6 +97,8 @@ def _numbers(given: Sequence[Any]) -> NDArray[Any]:
 def _counted(configs: list[Any]) -> list[Any]:
     if not configs:
         raise SpaceError("there are no arms: give at least one")
-    if len(configs) > MOST_ARMS:
-        raise SpaceError(f"{len(configs):,} arms were given, at most {MOST_ARMS:,} can be listed; give a space instead")
+    if len(configs) > _MOST_ARMS:
+        raise SpaceError(
+            f"{len(configs):,} arms were given, at most {_MOST_ARMS:,} can be listed; give a space instead"
+        )
     return configs

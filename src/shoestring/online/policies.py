@@ -1,4 +1,4 @@
-"""What to play, with a Gaussian process: TV-GP-UCB, R-GP-UCB, GP-UCB, each with UCB, EI or PI.
+"""Policies with a Gaussian process: TV-GP-UCB, R-GP-UCB and GP-UCB, each with UCB, EI or PI.
 
 ====== ============================================================ ======
 symbol meaning                                                      shape
@@ -6,11 +6,13 @@ symbol meaning                                                      shape
 x_t    argmax of the acquisition (Algorithm 1, line 3)
 μ, σ²  posterior before this round, moved on to this round          (m,)
 β_t    exploration parameter, √β_t in the UCB                       scalar
-ε      forgetting rate
+ε      forgetting rate                                              scalar
 ====== ============================================================ ======
 
-References: Bogunovic, Scarlett, Cevher (2016) for TV-GP-UCB and R-GP-UCB; Srinivas, Krause, Kakade,
-Seeger (2010) for GP-UCB; Wang et al. (2021) for their use with costly feedback.
+References: Bogunovic, Scarlett and Cevher, Time-varying Gaussian process bandit optimization (AISTATS 2016) for
+TV-GP-UCB and R-GP-UCB; Srinivas, Krause, Kakade and Seeger, Gaussian process optimization in the bandit setting
+(ICML 2010) for GP-UCB; Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization
+(ACML 2021) for their use with costly feedback.
 
 Differs from the papers in that before the first reading, when the UCB is flat, a random arm is played.
 """
@@ -18,139 +20,96 @@ Differs from the papers in that before the first reading, when the UCB is flat, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar, Literal
 
 from shoestring.errors import MethodError
-from shoestring.models.kernels import KERNELS
+from shoestring.models.kernels import KERNELS, KernelName
+from shoestring.online.agents import Acquisition, ArmAgent, CubeAgent, Settings
+from shoestring.online.beta import Beta, as_beta
 from shoestring.online.domains import Arms, Domain
-from shoestring.online.exploration import ACQUISITIONS, Beta, as_beta
-from shoestring.online.learning import Prior
-from shoestring.online.players import ArmPlayer, CubePlayer, Settings
-from shoestring.online.view import Player
-
-Bounds = Mapping[str, tuple[float, float]]
+from shoestring.online.prior import Prior
+from shoestring.online.suggestion import Agent
 
 
 @dataclass(frozen=True)
-class TVGPUCB:
-    """A process that forgets at rate ε. A parameter that is left out is learned online.
+class _ProcessPolicy:
+    """The options that all three policies share. A parameter that is left out is learned online."""
 
-    ``lengthscale`` is in the arms' own units (in the unit cube for a space); ``noise`` and ``variance``
-    are variances. With the noise given, the variance is 1 unless it is given too. ``drift="smooth"``
-    takes the temporal squared exponential with ``time_lengthscale`` in place of forgetting.
+    kernel: KernelName | None = None
+    lengthscale: float | tuple[float, ...] | None = None
+    noise: float | None = None
+    _: KW_ONLY
+    beta: float | Beta | None = None
+    variance: float | None = None
+    acquisition: Acquisition = "ucb"
+    has_posterior: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_one_of("kernel", self.kernel, (None, *KERNELS))
+        _check_one_of("acquisition", self.acquisition, ("ucb", "ei", "pi"))
+
+    def _start(
+        self,
+        domain: Domain,
+        horizon: int | None,
+        seed: int,
+        forgetting: float | None = 0.0,
+        smooth: bool = False,
+        block: int | None = None,
+    ) -> Agent:
+        independent = isinstance(domain, Arms) and not domain.related
+        kernel = "independent" if independent else self.kernel or "matern32"
+        prior = Prior(kernel, self.lengthscale, self.variance, self.noise, forgetting, smooth)
+        settings = Settings(prior, as_beta(self.beta), self.acquisition, block, horizon, seed)
+        return ArmAgent(domain, settings) if isinstance(domain, Arms) else CubeAgent(domain, settings)
+
+
+@dataclass(frozen=True)
+class TVGPUCB(_ProcessPolicy):
+    """A Gaussian process that forgets at rate ε.
+
+    ``lengthscale`` is in the arms' own units (in the unit cube for a space); ``noise`` and ``variance`` are variances.
+    With the noise given, the variance is 1 unless it is given too. ``drift="smooth"`` replaces forgetting by a
+    temporal squared exponential, whose length-scale is learned.
     """
 
-    kernel: str | None = None
-    lengthscale: float | tuple[float, ...] | None = None
-    noise: float | None = None
     forgetting: float | None = None
-    beta: float | Beta | None = None
-    variance: float | None = None
-    acquisition: str = "ucb"
-    drift: str = "forgetting"
-    time_lengthscale: float | None = None
-    neighbourhood: float = 0.1
-    bounds: Bounds = field(default_factory=dict)
-    has_posterior = True
+    drift: Literal["forgetting", "smooth"] = field(default="forgetting", kw_only=True)
 
     def __post_init__(self) -> None:
-        _one_of("kernel", self.kernel, (None, *KERNELS))
-        _one_of("acquisition", self.acquisition, tuple(ACQUISITIONS))
-        _one_of("drift", self.drift, ("forgetting", "smooth"))
+        super().__post_init__()
+        _check_one_of("drift", self.drift, ("forgetting", "smooth"))
 
-    @property
-    def spatial_kernel(self) -> str | None:
-        return self.kernel
-
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
-        return _start(self, self.forgetting, None, domain, horizon, seed)
+    def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
+        return self._start(domain, horizon, seed, self.forgetting, self.drift == "smooth")
 
 
 @dataclass(frozen=True)
-class GPUCB:
-    """A process that does not change: every look counts for ever."""
+class GPUCB(_ProcessPolicy):
+    """A Gaussian process that does not change: a reading never loses its weight."""
 
-    kernel: str | None = None
-    lengthscale: float | tuple[float, ...] | None = None
-    noise: float | None = None
-    beta: float | Beta | None = None
-    variance: float | None = None
-    acquisition: str = "ucb"
-    neighbourhood: float = 0.1
-    bounds: Bounds = field(default_factory=dict)
-    drift = "forgetting"
-    time_lengthscale = None
-    has_posterior = True
-
-    def __post_init__(self) -> None:
-        _one_of("kernel", self.kernel, (None, *KERNELS))
-        _one_of("acquisition", self.acquisition, tuple(ACQUISITIONS))
-
-    @property
-    def spatial_kernel(self) -> str | None:
-        return self.kernel
-
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
-        return _start(self, 0.0, None, domain, horizon, seed)
+    def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
+        return self._start(domain, horizon, seed)
 
 
 @dataclass(frozen=True)
-class RGPUCB:
+class RGPUCB(_ProcessPolicy):
     """GP-UCB that starts over after every ``block`` rounds, by default 12·ε^(−1/4) for the forgetting rate ε."""
 
-    kernel: str | None = None
-    lengthscale: float | tuple[float, ...] | None = None
-    noise: float | None = None
     forgetting: float = 0.01
     block: int | None = None
-    beta: float | Beta | None = None
-    variance: float | None = None
-    acquisition: str = "ucb"
-    neighbourhood: float = 0.1
-    bounds: Bounds = field(default_factory=dict)
-    drift = "forgetting"
-    time_lengthscale = None
-    has_posterior = True
 
     def __post_init__(self) -> None:
-        _one_of("kernel", self.kernel, (None, *KERNELS))
-        _one_of("acquisition", self.acquisition, tuple(ACQUISITIONS))
+        super().__post_init__()
         if self.block is not None and self.block < 1:
             raise MethodError(f"block is {self.block!r}; it is a number of rounds, at least 1")
 
-    @property
-    def spatial_kernel(self) -> str | None:
-        return self.kernel
-
-    def start(self, domain: Domain, horizon: int | None, seed: int) -> Player:
+    def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
         block = self.block or math.ceil(12.0 * self.forgetting**-0.25)
-        return _start(self, 0.0, block, domain, horizon, seed)
+        return self._start(domain, horizon, seed, block=block)
 
 
-def _start(
-    policy: TVGPUCB | GPUCB | RGPUCB,
-    forgetting: float | None,
-    block: int | None,
-    domain: Domain,
-    horizon: int | None,
-    seed: int,
-) -> Player:
-    unrelated = isinstance(domain, Arms) and not domain.related
-    prior = Prior(
-        "independent" if unrelated else policy.kernel or "matern32",
-        policy.lengthscale,
-        policy.variance,
-        policy.noise,
-        forgetting,
-        policy.time_lengthscale,
-        policy.drift == "smooth",
-        policy.bounds,
-    )
-    settings = Settings(prior, as_beta(policy.beta), policy.acquisition, policy.neighbourhood, block, horizon, seed)
-    return ArmPlayer(domain, settings) if isinstance(domain, Arms) else CubePlayer(domain, settings)
-
-
-def _one_of(name: str, given: str | None, allowed: tuple[str | None, ...]) -> None:
+def _check_one_of(name: str, given: str | None, allowed: tuple[str | None, ...]) -> None:
     if given not in allowed:
         raise MethodError(f"{name} is {given!r}; it can be {', '.join(repr(a) for a in allowed if a)}")

@@ -1,15 +1,15 @@
 """OnlineTuner: hyper-parameters inside one training run, paying for a reading only where it may change the decision.
 
-A round is one ``ask``, and one ``tell`` if it says to look. The policy proposes, the look rule decides
-whether to pay, and the larger the reading the better. Nothing here reads a clock or a
-global generator: a round's draws are keyed by (seed, round, purpose).
+A round is one ``ask``, and one ``tell`` if it says to look. The policy suggests a configuration, the look rule decides
+whether to pay for a reading, and larger readings are better. Nothing here reads a clock or a global generator:
+random draws are keyed by (seed, round, purpose).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError, ReadingError, StudyMismatch
 from shoestring.online.domains import Arms, as_domain
-from shoestring.online.looks import Confident, LookRule, Progress, Verdict
-from shoestring.online.packing import pack, unpack
+from shoestring.online.json_arrays import from_json, to_json
+from shoestring.online.look_rules import Confident, LookDecision, LookRule, Progress
 from shoestring.online.policies import TVGPUCB
-from shoestring.online.view import Policy, View
+from shoestring.online.suggestion import Policy, Posterior
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Round:
-    """What to use now, whether it is worth looking, and why. ``arm`` is the position in a list of arms."""
+    """What to use now, whether to pay for a reading, and why. ``arm`` is the position in a list of arms."""
 
     number: int
     config: Any
@@ -38,20 +38,20 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Played:
-    """One round of the past. ``value`` is None without a reading, NaN where the reading was no finite number."""
+class RoundRecord:
+    """One round of the history. ``value`` is None without a reading, NaN where the reading was no finite number."""
 
     number: int
     candidate: Any
     look: bool
-    worth: float | None = None
+    expected_loss: float | None = None
     value: float | None = None
     cost: float = 0.0
 
 
 @dataclass(frozen=True)
-class Picture:
-    """What to draw of a finite domain: the belief about the current round, and where the rounds went."""
+class PlotData:
+    """What to draw of a finite domain: the posterior in the current round, and which arms were played."""
 
     points: NDArray[np.float64]
     mean: NDArray[np.float64]
@@ -88,10 +88,9 @@ class OnlineTuner:
         _check(policy, look, horizon, clip)
         self._policy, self._rule = policy, look
         self._horizon, self._seed, self._clip = horizon, seed, clip
-        self._domain = as_domain(space_or_arms, policy.spatial_kernel)
-        self._player = policy.start(self._domain, horizon, seed)
-        self._past: list[Played] = []
-        self._open: Played | None = None
+        self._domain = as_domain(space_or_arms, policy.kernel)
+        self._agent = policy.start(self._domain, horizon, seed)
+        self._history: list[RoundRecord] = []
         self._memory: float | None = None
         self._looks = 0
         self._spent = 0.0
@@ -103,119 +102,132 @@ class OnlineTuner:
 
     @property
     def spent(self) -> float:
-        """What the looks have cost: one each, or what ``tell`` was given as their cost."""
+        """What the looks have cost: one each, or the cost that ``tell`` was given."""
         return self._spent
 
     @property
-    def history(self) -> list[Played]:
+    def history(self) -> list[RoundRecord]:
         """All rounds so far, the current one included."""
-        return [*self._past, self._open] if self._open else list(self._past)
+        return list(self._history)
 
-    def config_of(self, played: Played) -> Any:
+    def config_of(self, record: RoundRecord) -> Any:
         """The configuration of a round of the history."""
-        return self._config(played.candidate)
+        return self._config(record.candidate)
 
     def ask(self) -> Round:
-        """The next round. A round that was to be looked at has to be told first."""
-        if self._open and self._open.look and self._open.value is None:
+        """The next round. If the last one said to look, its reading has to be given by ``tell`` first."""
+        if self._history and self._history[-1].look and self._history[-1].value is None:
             raise ReadingError(
-                f"round {self._open.number} was to be looked at and has not been told; "
+                f"round {len(self._history)} said to look and has no reading yet; "
                 "call tell(value) before the next ask()"
             )
-        self._close()
-        number = len(self._past) + 1
-        view = self._player.view(number)
-        verdict = self._decide(view, number)
-        candidate: Any = view.candidates[view.chosen]
-        if not verdict.look and self._rule.greedy_when_blind and self._player.readings:
-            candidate = view.exploit()
-        if isinstance(self._domain, Arms):
-            candidate = int(candidate)
-        self._memory = verdict.memory
-        self._looks += verdict.look
-        self._open = Played(number, candidate, verdict.look, verdict.worth)
+        number = len(self._history) + 1
+        suggestion = self._agent.suggest(number)
+        decision = self._decide(suggestion.posterior, number)
+        candidate = suggestion.candidate
+        if not decision.look and self._rule.greedy_when_blind and self._agent.readings:
+            candidate = suggestion.best_estimate()
+        self._memory = decision.memory
+        self._looks += decision.look
+        self._history.append(RoundRecord(number, candidate, decision.look, decision.expected_loss))
         arm = candidate if isinstance(self._domain, Arms) else None
-        return Round(number, self._config(candidate), verdict.look, verdict.reason, arm)
+        return Round(number, self._config(candidate), decision.look, decision.reason, arm)
 
     def tell(self, value: float, cost: float = 1.0) -> None:
-        """The reading of the current round: of a look, or offered on a round without one, which costs nothing.
+        """The reading of the current round. On a round without a look it is welcome and costs nothing.
 
         NaN and infinities are charged and kept in the history, and not learned from.
         """
-        current = self._open
-        if current is None:
-            raise ReadingError("there is no round to tell about: call ask() first")
+        if not self._history:
+            raise ReadingError("there is no round to give a reading for: call ask() first")
+        current = self._history[-1]
         if current.value is not None:
-            raise ReadingError(f"round {current.number} has been told already ({current.value:g}); call ask() first")
+            raise ReadingError(f"round {current.number} already has a reading ({current.value:g}); call ask() first")
         reading = _number(value)
         paid = _cost(cost) if current.look else 0.0
         self._spent += paid
-        self._open = Played(current.number, current.candidate, current.look, current.worth, reading, paid)
+        self._history[-1] = replace(current, value=reading, cost=paid)
         if math.isfinite(reading):
             clipped = reading if self._clip is None else min(max(reading, self._clip[0]), self._clip[1])
-            self._player.observe(current.number, current.candidate, clipped)
+            self._agent.observe(current.number, current.candidate, clipped)
 
-    def picture(self) -> Picture:
+    def plot_data(self) -> PlotData:
         """What to draw of the model, for a finite domain and a policy with a posterior."""
         if not isinstance(self._domain, Arms) or not self._policy.has_posterior:
-            raise MethodError("a picture needs a finite domain and a policy with a posterior, such as TVGPUCB")
-        view = self._player.view(max(len(self.history), 1))
-        assert view.variance is not None
-        deviation = np.sqrt(view.variance)
-        return Picture(
+            raise MethodError("plot_data needs a finite domain and a policy with a posterior, such as TVGPUCB")
+        posterior = self._agent.suggest(max(len(self._history), 1)).posterior
+        assert posterior is not None
+        deviation = np.sqrt(posterior.variance)
+        return PlotData(
             self._domain.points,
-            view.mean.copy(),
+            posterior.mean.copy(),
             deviation,
-            view.root_beta * deviation,
-            [played.candidate for played in self.history],
-            [played.look for played in self.history],
+            posterior.root_beta * deviation,
+            [record.candidate for record in self._history],
+            [record.look for record in self._history],
         )
 
+    def _identity(self) -> dict[str, Any]:
+        """What a state must have been saved with."""
+        described = {"policy": repr(self._policy), "look": repr(self._rule)}
+        return {"format": _FORMAT, **described, "seed": self._seed, "horizon": self._horizon}
+
     def state_dict(self) -> dict[str, Any]:
-        """Plain values for a checkpoint, such that ``load_state_dict`` goes on exactly from here."""
+        """Plain values for a checkpoint, such that ``load_state_dict`` continues exactly from here."""
         return {
-            "format": _FORMAT,
-            "policy": repr(self._policy),
-            "look": repr(self._rule),
-            "seed": self._seed,
-            "horizon": self._horizon,
+            **self._identity(),
             "memory": self._memory,
-            "history": [pack(asdict(played)) for played in self.history],
-            "player": pack(self._player.state()),
+            "history": [to_json(asdict(record)) for record in self._history],
+            "agent": to_json(self._agent.state()),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where ``state_dict`` was taken; the tuner must have been made with the same arguments."""
-        own = {"format": _FORMAT, "policy": repr(self._policy), "look": repr(self._rule), "seed": self._seed}
-        for name, value in {**own, "horizon": self._horizon}.items():
+        for name, value in self._identity().items():
             if state.get(name) != value:
                 raise StudyMismatch(f"the state was saved with {name} = {state.get(name)}, this tuner has {value}")
-        played = [Played(**unpack(record)) for record in state["history"]]
-        self._past, self._open = played[:-1], played[-1] if played else None
+        self._history = [RoundRecord(**from_json(record)) for record in state["history"]]
         self._memory = state["memory"]
-        self._looks = sum(record.look for record in played)
-        self._spent = sum(record.cost for record in played)
-        self._player.restore(unpack(state["player"]))
+        self._looks = sum(record.look for record in self._history)
+        self._spent = sum(record.cost for record in self._history)
+        self._agent.restore(from_json(state["agent"]))
 
-    def _close(self) -> None:
-        if self._open:
-            self._past.append(self._open)
-            self._open = None
+    def _decide(self, posterior: Posterior | None, number: int) -> LookDecision:
+        def chance(purpose: str) -> float:
+            return float(generator(self._seed, number, purpose).random())
 
-    def _decide(self, view: View, number: int) -> Verdict:
-        progress = Progress(number, self._horizon, self._looks, self._memory, self._chance)
-        verdict = self._rule.decide(view, progress)
-        if not self._player.readings and not self._looks:
-            return Verdict(True, "nothing has been read yet", verdict.worth, verdict.memory)
-        return verdict
-
-    def _chance(self, purpose: str) -> float:
-        return float(generator(self._seed, len(self._past) + 1, purpose).random())
+        progress = Progress(number, self._horizon, self._looks, self._memory, chance)
+        decision = self._rule.decide(posterior, progress)
+        if not self._agent.readings and not self._looks:
+            return replace(decision, look=True, reason="there is no reading yet")
+        return decision
 
     def _config(self, candidate: Any) -> Any:
         if isinstance(self._domain, Arms):
             return self._domain.configs[candidate]
-        return self._domain.codec.decode(np.nan_to_num(candidate, nan=0.5))
+        return self._domain.codec.decode(candidate)
+
+
+def CEGPUCB(  # noqa: N802 - an algorithm's name, used like a class
+    space_or_arms: Any,
+    *,
+    horizon: int | None = None,
+    kappa: float = 0.9,
+    seed: int = 0,
+    greedy_when_blind: bool = False,
+    clip: tuple[float, float] | None = None,
+    **policy: Any,
+) -> OnlineTuner:
+    """CE-GP-UCB: TV-GP-UCB that looks only when it is not confident (Algorithm 1 of Wang et al., ACML 2021).
+
+    Further arguments go to :class:`TVGPUCB`; what is left out is learned.
+
+    >>> tuner = CEGPUCB({"lr": (0.0, 1.0)}, horizon=2000, kappa=0.9, seed=0)
+    >>> tuner.ask().look
+    True
+    """
+    look = Confident(kappa, greedy_when_blind=greedy_when_blind)
+    return OnlineTuner(space_or_arms, TVGPUCB(**policy), look, horizon=horizon, seed=seed, clip=clip)
 
 
 def _check(policy: Policy, look: LookRule, horizon: int | None, clip: tuple[float, float] | None) -> None:
@@ -228,7 +240,7 @@ def _check(policy: Policy, look: LookRule, horizon: int | None, clip: tuple[floa
         raise MethodError(f"{look!r} asks for {quota:g} looks in {horizon} rounds; ask for at most {horizon}")
     if look.needs_posterior and not policy.has_posterior:
         raise MethodError(
-            f"{type(look).__name__} compares beliefs and {type(policy).__name__} has none; "
+            f"{type(look).__name__} needs a posterior and {type(policy).__name__} has none; "
             "use TVGPUCB, or a rule such as Bernoulli, Exactly or Always"
         )
     if clip is not None and not clip[0] < clip[1]:
@@ -236,12 +248,12 @@ def _check(policy: Policy, look: LookRule, horizon: int | None, clip: tuple[floa
 
 
 def _number(given: Any) -> float:
-    if isinstance(given, (str, bytes, bool)) or given is None:
-        raise ReadingError(f"the reading is {given!r}; tell a number")
-    try:
-        return float(given)
-    except (TypeError, ValueError):
-        raise ReadingError(f"the reading is {given!r}; tell a number") from None
+    if not isinstance(given, (str, bytes, bool)):
+        try:
+            return float(given)
+        except (TypeError, ValueError):
+            pass
+    raise ReadingError(f"the reading is {given!r}; tell a number")
 
 
 def _cost(given: float) -> float:

@@ -35,8 +35,9 @@ from shoestring.core.history import History
 from shoestring.core.randomness import generator
 from shoestring.core.untried import random_config
 from shoestring.errors import MethodError
+from shoestring.models.maximise import snapped
 from shoestring.models.threads import one_thread
-from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, snapped, uniform
+from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, uniform
 from shoestring.samplers.cmaes import drawn_around_best
 from shoestring.samplers.gp import AcquisitionName, Surrogate, ascending, check_model_options, margin_now
 from shoestring.samplers.simple import first_design

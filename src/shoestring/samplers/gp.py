@@ -26,8 +26,9 @@ from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.untried import random_config
+from shoestring.models.maximise import climbed, snapped
 from shoestring.models.threads import one_thread
-from shoestring.samplers.candidates import around, climbed, embedding, first_free, latin, open_points, snapped
+from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
 
@@ -182,7 +183,7 @@ class Surrogate:
     def searched(self, points: Array, climbers: int = _CLIMBERS) -> Array:
         """The points, and the local maxima that are reached from the best of them."""
         top = ascending(-self.score(points))[:climbers]
-        return np.vstack([climbed(points[top], self.history, self.score, self.slope), points])
+        return np.vstack([climbed(points[top], self.history.codec, self.score, self.slope), points])
 
 
 def ascending(values: Array) -> NDArray[np.int64]:
