@@ -33,12 +33,12 @@ from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import OptimizeResult, minimize
 
+from shoestring.models.kernels import matern52
 from shoestring.models.warping import NO_WARP, Warp
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-_ROOT5 = 5**0.5
 # Added to the learned noise: keeps the factorisation stable where two points are almost the same.
 _JITTER = 1e-8
 # The bound of |log a| and |log b|.
@@ -75,17 +75,12 @@ class Parameters:
 
 
 def _kernel(A: Array, B: Array, variance: float) -> tuple[Array, Array]:
-    """k and G of points that are already divided by the length-scales: one exponential serves both.
+    """k and G of points that are already divided by the length-scales.
 
     Distances by one matrix product: unlike ``kernels.py``, the columns here are all ordered and active.
     """
     squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
-    r = np.sqrt(np.maximum(squared, 0.0)) * _ROOT5
-    fall = np.exp(-r)
-    fall *= variance
-    G = (1 + r) * fall
-    k = G + (r * r / 3) * fall
-    return k, G * (5 / 3)
+    return matern52(np.sqrt(np.maximum(squared, 0.0)), variance)
 
 
 def learned(Z: Array, y: Array, axis: Codes, warped: Codes = NO_WARP.columns) -> Parameters:

@@ -79,13 +79,16 @@ def ascended(
     return found
 
 
-def stepped(points: Array, codec: Codec, score: Score, rounds: int = 3) -> Array:
-    """Coordinate search over the values next to each point, for as long as any gets better."""
+def stepped(points: Array, codec: Codec, score: Score, rounds: int = 3, sweep: int = 0) -> Array:
+    """Coordinate search over the values next to each point, for as long as any gets better.
+
+    ``sweep`` is how many values over the whole of a long range are tried as well.
+    """
     if not codec.cells.any():
         return points
     points, values = points.copy(), score(points)
     for _ in range(rounds):
-        near, owner = neighbours(points, codec)
+        near, owner = neighbours(points, codec, sweep)
         if not len(near):
             break
         scores = score(near)
@@ -99,13 +102,15 @@ def stepped(points: Array, codec: Codec, score: Score, rounds: int = 3) -> Array
     return points
 
 
-def neighbours(points: Array, codec: Codec) -> tuple[Array, NDArray[np.int64]]:
+def neighbours(points: Array, codec: Codec, sweep: int = 0) -> tuple[Array, NDArray[np.int64]]:
     """Points that differ on one discrete axis, and for each the index of the point it is a neighbour of."""
     near, owner = [np.empty((0, points.shape[1]))], []
     for i, point in enumerate(points):
         for j, axis in enumerate(codec.axes):
             if axis.cells and not np.isnan(point[j]):
                 others = _values_near(axis, codec.space[axis.name], float(point[j]))
+                if axis.cells > _FEW and not axis.categorical:
+                    others += [(k + 0.5) / sweep for k in range(sweep)]
                 near.append(np.tile(point, (len(others), 1)))
                 near[-1][:, j] = others
                 owner += [i] * len(others)

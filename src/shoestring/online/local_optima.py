@@ -89,7 +89,7 @@ def search(codec: Codec, score: Score, slope: ScoreWithGradient, starts: Array) 
 
     optima = ascended(starts, codec, allowed_score, slope, iterations=60, real_only=True)
     best = optima[[np.argmax(score(optima))]]
-    best = stepped(best, codec, allowed_score, rounds=codec.dimensions)
+    best = stepped(best, codec, allowed_score, rounds=codec.dimensions, sweep=8)
     return _distinct(np.vstack([best, optima]), score)
 
 
