@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-from common import Options, Row, main, row
+from common import Options, main
 from ConfigSpace.hyperparameters import IntegerHyperparameter
+from measurements import Row, row
 
 import shoestring as ss
 from shoestring.core.decisions import Proposal

@@ -6,14 +6,13 @@ same for every seed; what varies is the seed of the search and the seed of the t
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from recorded import DATA
 from torch import nn
 
 from shoestring.augment.operations import DRAWS, apply_policies
@@ -21,7 +20,6 @@ from shoestring.augment.policies import POLICIES, decoded
 from shoestring.augment.sources import small_network
 from shoestring.core.randomness import generator, integer
 
-DATA = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[3] / "shared" / "data"))
 TRAIN, VALID = 500, 1000
 EPOCHS, BATCH, RATE = 60, 32, 0.05
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 from augment_parts import setting
 from shoestring.augment.bandit import Bandit
@@ -87,7 +88,7 @@ def table_identity(options: Options) -> list[Row]:
         twins.make_equal()
         twins.train(x, same.float() / 255, labels[part], turn)
         gains.append(abs(twins.gain(valid_images[:128].float() / 255, valid_labels[:128])))
-    return [Row("largest |reward|", max(gains), n=len(gains), bar=1e-5)]
+    return [Row("largest |reward|", max(gains), n=len(gains), at_most=1e-5)]
 
 
 def table_simulated(options: Options) -> list[Row]:

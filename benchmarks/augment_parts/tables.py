@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 from scipy import stats
 
-from augment_parts import units
-from augment_parts.units import FULL, QUICK, Scale
+from augment_parts.runs import FULL, QUICK, Scale, baseline, found_set, with_found
 from shoestring.augment import OPERATIONS, PolicySet
 from shoestring.augment.pictures import draw_heatmaps
 
@@ -28,13 +28,13 @@ def _scale(options: Options) -> Scale:
 
 def _baseline(options: Options, data: str, name: str) -> Runs:
     scale = _scale(options)
-    return [units.baseline(data, name, seed, scale) for seed in range(options.seeds * scale.trainings)]
+    return [baseline(data, name, seed, scale) for seed in range(options.seeds * scale.trainings)]
 
 
 def _found(options: Options, kind: str, part: str = "union", data: str = CIFAR, source: str | None = None) -> Runs:
     """Each search's trainings, with the seeds that the baselines have too."""
     scale, n = _scale(options), _scale(options).trainings
-    return [units.with_found(data, kind, seed // n, seed, part, source, scale) for seed in range(options.seeds * n)]
+    return [with_found(data, kind, seed // n, seed, part, source, scale) for seed in range(options.seeds * n)]
 
 
 def _of(runs: Runs, what: str) -> list[float]:
@@ -82,9 +82,9 @@ def table_fresh(options: Options) -> list[Row]:
     """What was found against all policies alike, with training seeds that no choice was made on."""
     scale = _scale(options)
     seeds = range(options.seeds * scale.trainings, 2 * options.seeds * scale.trainings)
-    uniform = [units.baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
+    uniform = [baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
     found = [
-        units.with_found(CIFAR, "eop-shrunk", seed // scale.trainings % options.seeds, seed, "top 112", scale=scale)
+        with_found(CIFAR, "eop-shrunk", seed // scale.trainings % options.seeds, seed, "top 112", scale=scale)
         for seed in seeds
     ]
     difference = _less(found, uniform, "accuracy")
@@ -140,7 +140,7 @@ def table_estimate(options: Options) -> list[Row]:
 
 def _joined(options: Options, data: str) -> PolicySet:
     """All searches of a data set as one."""
-    found, *others = (units.found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds))
+    found, *others = (found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds))
     for other in others:
         found = found.merge(other)
     return found

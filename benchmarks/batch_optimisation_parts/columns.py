@@ -7,7 +7,8 @@ from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 from scipy.stats import rankdata
 
 from batch_optimisation_parts.runs import Run, played

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 import shoestring as ss
 from shoestring.core.decisions import Sampler

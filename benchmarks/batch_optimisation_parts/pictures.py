@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from common import Options, Row, row
-from sub_sampling_parts.pictures import new_figure, saved
+from common import Options
+from measurements import Row, row
+from pictures import new_figure, saved
 
 from batch_optimisation_parts.columns import COLUMNS, found_4_1, scores, tasks_of
 
@@ -13,8 +14,7 @@ def columns(options: Options) -> list[Row]:
     """The columns of Table 4.1 as bars, the thesis's numbers as marks."""
     found, tasks = found_4_1(options), tasks_of(options)
     rows = [row(name, values, paper=COLUMNS[name][1]) for name, values in scores(found, tasks).items()]
-    figure, axes = new_figure(1, 1)
-    figure.set_size_inches(8.4, 3.6)
+    figure, axes = new_figure(1, 1, (8.4, 3.6))
     axis, at = axes[0, 0], np.arange(len(rows))
     axis.bar(at, [line.measured for line in rows], yerr=[line.error or 0.0 for line in rows], width=0.6, capsize=2)
     published = [(place, line.paper) for place, line in zip(at, rows, strict=True) if line.paper is not None]

@@ -1,9 +1,8 @@
 """Curves drawn from the freeze-thaw prior: Figures 1 and 5, the power-law trap, exactness and the cost of a decision.
 
-84 arms on the unit square, 48 units of training. Asymptotes from a zero-mean process of magnitude 1 and length
-0.8, decays with α = 1.5, β = 5 and magnitude 10, all given that the curves begin at the loss 10; a budget unit is
-one reading.
-The methods are driven through studies on a table of the curves.
+84 arms on the unit square, 48 units of training. Asymptotes from a zero-mean process of magnitude 1 and length 0.8,
+decays with α = 1.5, β = 5 and magnitude 10, all conditioned on the curves starting at the loss 10. A budget unit is
+one reading. The methods run in studies on a table of the curves.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 from numpy.typing import NDArray
-from sub_sampling_parts.pictures import new_figure, saved
+from pictures import new_figure, saved
 
 import shoestring as ss
 from shoestring.core.decisions import Decision, Method
@@ -46,7 +46,7 @@ def _points_and_floors(rng: np.random.Generator, parameters: Parameters) -> tupl
 
 
 def drawn(seed: int) -> tuple[Array, Array]:
-    """Points and curves of one set: the joint Gaussian, given that every curve begins at 10."""
+    """Points and curves of one set: the joint Gaussian, conditioned on every curve starting at 10."""
     rng = np.random.default_rng(seed)
     points, f = _points_and_floors(rng, Parameters(**TRUTH))
     t = np.arange(UNITS + 1.0)
@@ -226,9 +226,9 @@ class Timed:
         self.milliseconds: list[float] = []
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        begun = time.process_time()
+        start = time.process_time()
         decision = self.method.decide(history, rng)
-        self.milliseconds.append(1e3 * (time.process_time() - begun))
+        self.milliseconds.append(1e3 * (time.process_time() - start))
         return decision
 
 
@@ -241,11 +241,13 @@ def cost(options: Options) -> list[Row]:
         long = arms == 1000
         spent = _decision_costs(arms, scale, rule, (late if long else early) + 50)
         first = float(np.median(spent[early - 50 : early + 50]))
-        rows.append(Row(f"{arms} arms, {rule}, {scale}, {early} readings: ms", first, bar=bar))
+        rows.append(Row(f"{arms} arms, {rule}, {scale}, {early} readings: ms", first, at_most=bar))
         if long:
             last = float(np.median(spent[late - 50 : late + 50]))
-            rows.append(Row(f"{arms} arms, {rule}, {scale}, {late} readings: ms", last, bar=bar))
-            rows.append(Row(f"{arms} arms, {rule}, {scale}: {late} readings against {early}", last / first, bar=2.5))
+            rows.append(Row(f"{arms} arms, {rule}, {scale}, {late} readings: ms", last, at_most=bar))
+            rows.append(
+                Row(f"{arms} arms, {rule}, {scale}: {late} readings against {early}", last / first, at_most=2.5)
+            )
     return rows
 
 
@@ -292,9 +294,9 @@ def exactness(options: Options) -> list[Row]:
         Row(
             "200 arms, 8,000 readings against a refit: covariance",
             float(np.abs(np.tril(belief.C - refit.C)).max()),
-            bar=1e-8,
+            at_most=1e-8,
         ),
-        Row("the same: predictions", float(np.abs(belief.means(values) - refit.means(values)).max()), bar=1e-8),
+        Row("the same: predictions", float(np.abs(belief.means(values) - refit.means(values)).max()), at_most=1e-8),
         *_against_joint(rng),
     ]
 
@@ -322,6 +324,6 @@ def _against_joint(rng: np.random.Generator) -> list[Row]:
     apart = belief.means(values)[arms_to_come, places] - mean.reshape(arms, UNITS)[arms_to_come, places]
     apart_variance = belief.variances(arms_to_come, places + 1) - variance
     return [
-        Row("20 arms, 300 readings against the joint: means", float(np.abs(apart).max()), bar=1e-9),
-        Row("the same: variances", float(np.abs(apart_variance).max()), bar=1e-9),
+        Row("20 arms, 300 readings against the joint: means", float(np.abs(apart).max()), at_most=1e-9),
+        Row("the same: variances", float(np.abs(apart_variance).max()), at_most=1e-9),
     ]

@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from itertools import accumulate
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 import shoestring as ss
 from shoestring.core.composition import compose

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
+from pictures import band, new_figure, saved
 
 from shoestring.schedulers import ASHA, AsyncSubSampling
 from shoestring.schedulers.halving import HalvingRule
 from shoestring.schedulers.modified_sub_sampling import ModifiedSubSamplingRule
 from shoestring.schedulers.sub_sampling import SubSamplingRule
 from sub_sampling_parts.bandit import Bandit, Play, play_rounds, play_study
-from sub_sampling_parts.pictures import band, new_figure, saved
 
 ARMS = 27
 SIGMAS = (0.01, 0.1, 1.0)

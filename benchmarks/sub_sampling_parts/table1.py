@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 from shoestring.schedulers.brackets import Bracket
 from shoestring.schedulers.halving import HalvingRule, quota
@@ -47,7 +47,7 @@ def by_evaluations(bandit: Bandit) -> Play:
 def table(options: Options) -> list[Row]:
     """Table 1: per cent of runs in which the best arm is selected."""
     seeds = options.seeds or (10 if options.quick else 100)
-    rows = [line for setting in SETTINGS for line in _halving(setting, 5 * seeds)]
+    rows = [_halving(setting, 5 * seeds) for setting in SETTINGS]
     for setting in SETTINGS:
         rows += _sub_sampling("SS by samples", by_samples, setting, seeds, PAPER_SS, LEAST_SS)
     for setting in SETTINGS:
@@ -59,13 +59,11 @@ def _named(what: str, setting: Setting) -> str:
     return f"{what}, K={setting[0]}, σ={setting[1]:g}"
 
 
-def _halving(setting: Setting, runs: int) -> list[Row]:
-    """One row; where a range is asked for, the same again with its upper end."""
+def _halving(setting: Setting, runs: int) -> Row:
     bandits = [Bandit(*setting, seed) for seed in range(runs)]
     hits = [100.0 * (halving(bandit).last_winner() == bandit.best) for bandit in bandits]
     low, high = RANGE_SH.get(setting, (None, None))
-    found = row(_named("SH", setting), hits, paper=PAPER_SH[setting], at_least=low)
-    return [found] if high is None else [found, replace(found, bar=high, sense="<=")]
+    return row(_named("SH", setting), hits, paper=PAPER_SH[setting], at_least=low, at_most=high)
 
 
 def _sub_sampling(

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
+from pictures import new_figure, saved
 
 import shoestring as ss
 from shoestring.core.decisions import Method
@@ -19,7 +21,6 @@ from shoestring.methods import BOSS, ParallelBOSS
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.schedulers.brackets import hyperband_brackets, ladder_budget
 from shoestring.schedulers.halving import quota
-from sub_sampling_parts.pictures import new_figure, saved
 
 WORKERS = 32
 PERIODS = 10

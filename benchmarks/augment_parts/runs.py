@@ -1,23 +1,17 @@
-"""Searches and trainings as units of work that are done once: each finished one is a JSON line and is skipped the
-next time.
-
-The file is ``SHOESTRING_UNITS`` or ``augment_units.jsonl`` in the temporary folder; without it everything is run anew.
-"""
+"""Searches and trainings, each run once: see ``kept.py``."""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
+from kept import key, runs
 
 from augment_parts import setting
 from shoestring.augment import PolicySet, policies_of, search
@@ -34,7 +28,6 @@ class Scale:
 
 
 FULL, QUICK = Scale(2000, setting.EPOCHS, 3), Scale(150, 4, 1)
-FILE = Path(os.environ.get("SHOESTRING_UNITS", Path(tempfile.gettempdir()) / "augment_units.jsonl"))
 
 # The kinds of search: pruning, estimate, and what else differs; the ablations have half of the steps, all three alike.
 SEARCHES: dict[str, dict[str, Any]] = {
@@ -46,54 +39,42 @@ SEARCHES: dict[str, dict[str, Any]] = {
 }
 
 
-def done(key: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The result of a unit: read if it was done before, else worked out and kept."""
-    found = _finished().get(key)
-    if found is None:
-        torch.set_num_threads(1)
-        began = time.process_time()
-        found = {**work(), "cpu": time.process_time() - began}
-        _finished()[key] = found
-        with FILE.open("a") as stream:
-            stream.write(json.dumps({"key": key, **found}) + "\n")
-    return found
+def done(data: str, seed: int, what: str, work: Callable[[], Any], **settings: Any) -> Any:
+    """The result of a search or a training: read if it was finished before, else run and kept."""
+    torch.set_num_threads(1)
+    return runs().get(key(data, seed, what, **settings), work)
 
 
 @cache
-def _finished() -> dict[str, dict[str, Any]]:
-    lines = FILE.read_text().splitlines() if FILE.exists() else []
-    return {(line := json.loads(text)).pop("key"): line for text in lines}
-
-
 def found_set(data: str, kind: str, seed: int, scale: Scale = FULL) -> PolicySet:
     """The set that one search finds."""
     settings = dict(SEARCHES[kind])
     steps = int(scale.steps * settings.pop("share", 1))
-    kept = FILE.with_name(f"{FILE.stem}_sets") / f"{data}_{kind}_{seed}_{steps}.json"
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "set.json"
 
-    def work() -> dict[str, Any]:
-        parts = setting.split(data)
-        channels = parts.train[0].shape[1]
-        found = search(
-            lambda: setting.network(channels), parts.train, parts.valid, budget={"steps": steps},
-            optimizer=setting.optimizer, seed=seed, progress=False, **settings,
-        )  # fmt: skip
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        found.save(kept)
-        return {"plays": found.plays}
+        def work() -> str:
+            parts = setting.split(data)
+            channels = parts.train[0].shape[1]
+            found = search(
+                lambda: setting.network(channels), parts.train, parts.valid, budget={"steps": steps},
+                optimizer=setting.optimizer, seed=seed, progress=False, **settings,
+            )  # fmt: skip
+            found.save(path)
+            return path.read_text(encoding="utf-8")
 
-    done(f"search {data} {kind} {seed} {steps}", work)
-    return PolicySet.load(kept)
-
-
-def trained(data: str, name: str, policies: Callable[[], Any], seed: int, scale: Scale) -> dict[str, Any]:
-    """One training with a set of policies that has a name; ``policies`` is only called if it was not done before."""
-    key = f"train {data} {name} {seed}" + ("" if scale == FULL else " quick")
-    return done(key, lambda: setting.trained(data, policies(), seed, scale.epochs))
+        path.write_text(done(data, seed, "search", work, steps=steps, **settings), encoding="utf-8")
+        return PolicySet.load(path)
 
 
-def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, Any]:
-    """No augmentation, all policies alike, or as RandAugment: any two operations at one level, here the middle one."""
+def trained(data: str, name: str, policies: Callable[[], Any], seed: int, scale: Scale) -> dict[str, float]:
+    """One training with a set of policies that has a name; ``policies`` is only called if the training is run."""
+    work = lambda: setting.trained(data, policies(), seed, scale.epochs)  # noqa: E731
+    return done(data, seed, f"training with {name}", work, **asdict(scale))
+
+
+def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, float]:
+    """No augmentation, all policies with equal probability, or as RandAugment: two operations at the middle level."""
     everything = setting.all_policies()
     sets = {
         "no augmentation": None,
@@ -111,7 +92,7 @@ def with_found(
     part: str = "union",
     source: str | None = None,
     scale: Scale = FULL,
-) -> dict[str, Any]:
+) -> dict[str, float]:
     """A training with what a search found: the union, or the best or worst n pairs at random levels."""
 
     def policies() -> Any:

@@ -1,4 +1,4 @@
-"""Pictures of the benchmarks."""
+"""Figures of the benchmarks, in ``benchmarks/figures``."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FIGURES = Path(__file__).parents[1] / "figures"
+FIGURES = Path(__file__).parent / "figures"
 
 
-def new_figure(rows: int, columns: int) -> tuple[Any, NDArray[Any]]:
+def new_figure(rows: int, columns: int, size: tuple[float, float] = (4.2, 3.2), **options: Any) -> tuple[Any, Any]:
+    """A figure and its panels, shape (rows, columns); ``size`` is that of one panel in inches."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    return pyplot.subplots(rows, columns, figsize=(4.2 * columns, 3.2 * rows), squeeze=False, layout="constrained")
+    whole = size[0] * columns, size[1] * rows
+    return pyplot.subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained", **options)
 
 
 def band(axis: Any, name: str, curves: list[NDArray[np.float64]]) -> None:
-    """The mean of curves, each going on at its last value, and the range between them in a lighter shade."""
+    """The mean of curves, each extended by its last value, and the range between them in a lighter shade."""
     length = max(map(len, curves))
     stacked = np.array([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
     at = np.arange(1, length + 1)
@@ -29,6 +31,6 @@ def band(axis: Any, name: str, curves: list[NDArray[np.float64]]) -> None:
     axis.fill_between(at, stacked.min(axis=0), stacked.max(axis=0), color=line.get_color(), alpha=0.1, linewidth=0)
 
 
-def saved(figure: Any, name: str) -> None:
+def saved(figure: Any, name: str, dpi: int = 64) -> None:
     FIGURES.mkdir(exist_ok=True)
-    figure.savefig(FIGURES / f"{name}.png", dpi=64)
+    figure.savefig(FIGURES / f"{name}.png", dpi=dpi)
