@@ -1,4 +1,4 @@
-"""What shoestring itself costs and finds, beside Optuna in the same run. Times are CPU times.
+"""Overhead and quality of shoestring and Optuna, measured in the same run. Times are CPU times.
 
     python benchmarks/overhead.py                      # all tables
     python benchmarks/overhead.py --table tpe --seeds 5
@@ -182,7 +182,7 @@ def finished_trials(n: int, seed: int) -> list[Any]:
 
 @dataclass(frozen=True)
 class After:
-    """Random for the first arms and TPE from then on: how dear is an ask with so many behind it?"""
+    """Random for the first arms and TPE from then on: what does an ask cost after so many?"""
 
     arms: int
 
