@@ -88,7 +88,7 @@ def table_identity(options: Options) -> list[Row]:
         twins.make_equal()
         twins.train(x, same.float() / 255, labels[part], turn)
         gains.append(abs(twins.gain(valid_images[:128].float() / 255, valid_labels[:128])))
-    return [Row("largest |reward|", max(gains), n=len(gains), at_most=1e-5)]
+    return [Row("largest reward", max(gains), n=len(gains), at_most=1e-5)]
 
 
 def table_simulated(options: Options) -> list[Row]:
