@@ -12,7 +12,6 @@ from budgeted_tuning_parts import curves, families, synthetic
 from common import main
 
 TABLES = {
-    "exact": synthetic.exactness,
     "cost": synthetic.cost,
     "forecast-cost": synthetic.forecast_cost,
     "trap": synthetic.trap,

@@ -44,15 +44,9 @@ def simulated(workers: int, steps: int, seed: int, start: Sequence[Event] = ()) 
         log.append(0, list(start[1:]), 1)
     before = time.process_time()
     study = ss.tune(
-        PROBLEM,
-        PROBLEM.space,
-        budget=ss.Budget(steps=steps),
-        max_resource=PROBLEM.max_resource,
-        method="asha",
-        executor=Simulated(workers),
-        storage=log,
-        seed=seed,
-    )
+        PROBLEM, PROBLEM.space, budget=ss.Budget(steps=steps), max_resource=PROBLEM.max_resource, method="asha",
+        executor=Simulated(workers), storage=log, seed=seed,
+    )  # fmt: skip
     return Run(study, log.read(0, 0), time.process_time() - before)
 
 

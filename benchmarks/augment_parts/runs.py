@@ -15,7 +15,7 @@ from kept import key, runs
 
 from augment_parts import setting
 from shoestring.augment import PolicySet, policies_of, search
-from shoestring.augment.policies import decoded
+from shoestring.augment.policies import POLICIES, decoded
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "eop-mean": {"pruning": "eop", "estimate": "mean", "share": 0.5},
     "sh-mean": {"pruning": "sh", "estimate": "mean", "share": 0.5},
     "none-mean": {"pruning": "none", "estimate": "mean", "share": 0.5},
-    "long": {"pruning": "eop", "estimate": "shrunk", "repeats": 8, "valid_batch": 500},
 }
 
 
@@ -75,7 +74,7 @@ def trained(data: str, name: str, policies: Callable[[], Any], seed: int, scale:
 
 def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, float]:
     """No augmentation, all policies with equal probability, or as RandAugment: two operations at the middle level."""
-    everything = setting.all_policies()
+    everything = np.arange(POLICIES)
     sets = {
         "no augmentation": None,
         "uniform": everything,

@@ -16,7 +16,7 @@ from recorded import DATA
 from torch import nn
 
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import POLICIES, decoded
+from shoestring.augment.policies import decoded
 from shoestring.augment.sources import small_network
 from shoestring.core.randomness import generator, integer
 
@@ -95,7 +95,3 @@ def tested(model: nn.Module, test: tuple[Any, Any]) -> dict[str, float]:
     scores = torch.cat([model(part.float() / 255) for part in test[0].split(500)])
     accuracy = (scores.argmax(1) == test[1]).float().mean()
     return {"accuracy": 100 * float(accuracy), "loss": float(nn.functional.cross_entropy(scores, test[1]))}
-
-
-def all_policies() -> Any:
-    return np.arange(POLICIES)

@@ -1,4 +1,4 @@
-"""What a search step costs, what the identity is rewarded, and how well estimates know the truth."""
+"""The cost of a search step, the reward of the identity, and the quality of estimates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _timed(work: Callable[[int], Any], times: int) -> float:
 
 
 def table_speed(options: Options) -> list[Row]:
-    """A search step beside a plain training step, the share of augmentation, and the bandit's own time."""
+    """A search step and a plain training step, the share of augmentation, and the bandit's own time."""
     torch.set_num_threads(1)
     data, times = setting.split("cifar10"), 40 if options.quick else 300
     (images, labels), (valid_images, valid_labels) = (
@@ -92,7 +92,7 @@ def table_identity(options: Options) -> list[Row]:
 
 
 def table_simulated(options: Options) -> list[Row]:
-    """Estimates of made-up policies whose truth is known: the true value of what is chosen, in standard deviations.
+    """Estimates for simulated policies with known values: the true value of what is chosen, in standard deviations.
 
     Effects of operations, pairs and policies with standard deviations .1, .05 and .05, rewards with .35, 2,000 plays.
     """

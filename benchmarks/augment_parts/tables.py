@@ -56,7 +56,7 @@ def _interval(name: str, values: Sequence[float]) -> list[Row]:
 
 
 def table_3_1(options: Options) -> list[Row]:
-    """CIFAR-10: no augmentation, all policies alike, RandAugment-like, and what was found."""
+    """CIFAR-10: no augmentation, all policies with equal probability, like RandAugment, and the policies found."""
     runs = {name: _baseline(options, CIFAR, name) for name in ("no augmentation", "uniform", "RandAugment")}
     runs["found"] = _found(options, "eop-shrunk", "top 112")
     runs["union"] = _found(options, "eop-shrunk")
@@ -79,7 +79,7 @@ def table_3_1(options: Options) -> list[Row]:
 
 
 def table_fresh(options: Options) -> list[Row]:
-    """What was found against all policies alike, with training seeds that no choice was made on."""
+    """The policies found and uniform ones, with training seeds that no choice was made on."""
     scale = _scale(options)
     seeds = range(options.seeds * scale.trainings, 2 * options.seeds * scale.trainings)
     uniform = [baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
@@ -93,7 +93,7 @@ def table_fresh(options: Options) -> list[Row]:
 
 
 def table_3_5(options: Options) -> list[Row]:
-    """Transfer between CIFAR-10 and Fashion-MNIST, beside what was found on the data themselves."""
+    """Transfer between CIFAR-10 and Fashion-MNIST, and direct search."""
     rows = []
     for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
         direct = _found(options, "eop-shrunk", "top 112", data=data)
@@ -128,7 +128,7 @@ def table_3_7(options: Options) -> list[Row]:
 
 
 def table_estimate(options: Options) -> list[Row]:
-    """The shrunk estimate beside the thesis's mean: the same plays, the union chosen by one or the other."""
+    """The shrunk estimate and the thesis's mean: the same plays, the union chosen by one or the other."""
     shrunk, mean = _found(options, "eop-shrunk"), _found(options, "eop-shrunk", "union by mean")
     rows = []
     for what in ("accuracy", "loss"):

@@ -44,31 +44,22 @@ def asynchronous(beta: float, top: int) -> Player:
     return lambda bandit: play_study(bandit, AsyncSubSampling(beta=beta, weights="budget"), top)
 
 
+def _three(**setting: int) -> Panel:
+    return {
+        "SH": halving(**setting),
+        "SS by samples": sub_sampling("samples", **setting),
+        "SS by evaluations": sub_sampling("evaluations", **setting),
+    }
+
+
 def figure_2(options: Options) -> list[Row]:
     """Figure 2: final average regret of SH and SS for three η; R = 3⁹, K = 27."""
-    etas = (2, 3, 4)
-    panels = {
-        f"η={eta}": {
-            "SH": halving(eta),
-            "SS by samples": sub_sampling("samples", eta),
-            "SS by evaluations": sub_sampling("evaluations", eta),
-        }
-        for eta in etas
-    }
-    return _drawn("sub_sampling_2", panels, options)
+    return _drawn("sub_sampling_2", {f"η={eta}": _three(eta=eta) for eta in (2, 3, 4)}, options)
 
 
 def figure_3(options: Options) -> list[Row]:
     """Figure 3: final average regret of SH and SS for three largest budgets; η = 3, K = 27."""
-    panels = {
-        f"R=3^{power}": {
-            "SH": halving(top=3**power),
-            "SS by samples": sub_sampling("samples", top=3**power),
-            "SS by evaluations": sub_sampling("evaluations", top=3**power),
-        }
-        for power in (5, 7, 9)
-    }
-    return _drawn("sub_sampling_3", panels, options)
+    return _drawn("sub_sampling_3", {f"R=3^{power}": _three(top=3**power) for power in (5, 7, 9)}, options)
 
 
 def figure_4(options: Options) -> list[Row]:
