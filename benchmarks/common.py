@@ -27,10 +27,11 @@ import shoestring
 
 @dataclass(frozen=True)
 class Options:
-    """How many seeds to run; ``quick`` asks for smaller tasks as well."""
+    """How many seeds to run; ``quick`` asks for smaller tasks as well, ``write`` for the committed data and figures."""
 
     seeds: int
     quick: bool
+    write: bool = False
 
 
 Part = Callable[[Options], list[Row]]
@@ -50,7 +51,8 @@ def main(
     arguments = parser.parse_args()
     if arguments.write and arguments.quick:
         parser.error("--write stores the numbers that the result pages show; --quick is too small for that")
-    options = Options(arguments.seeds or (quick_seeds if arguments.quick else seeds), arguments.quick)
+    count = arguments.seeds or (quick_seeds if arguments.quick else seeds)
+    options = Options(count, arguments.quick, arguments.write)
     parts = {("table", name): part for name, part in tables.items()}
     parts |= {("figure", name): part for name, part in figures.items()}
     asked = {("table", arguments.table), ("figure", arguments.figure)} & parts.keys() or parts.keys()
@@ -83,7 +85,7 @@ def _parser(
     parser.add_argument("--seeds", type=int, help=f"how many seeds ({default})")
     parser.add_argument("--quick", action="store_true", help="about a minute: fewer seeds, smaller tasks, same code")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--write", action="store_true", help="store the rows in benchmarks/data, for the result pages")
+    parser.add_argument("--write", action="store_true", help="store rows and figures for the result pages")
     return parser
 
 

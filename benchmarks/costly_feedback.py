@@ -339,7 +339,7 @@ def figure_1(options: Options) -> list[Row]:
         axes.plot(*zip(*sorted(points), strict=True), dashed, marker="o", markersize=3, label=family)
         axes.set(title=f"ε = {rate}", xlabel="looks $C_T$", ylabel="regret $R_T/T$")
     panels[0][0].legend(fontsize=7)
-    saved(figure, "costly_feedback_figure_1", dpi=90)
+    saved(figure, "costly_feedback_figure_1", options, dpi=90)
     return rows
 
 
@@ -356,7 +356,7 @@ def figure_a3(options: Options) -> list[Row]:
         _draw_model(axes, tuner, rewards)
         axes.set(title=f"{name}: regret {regret:.2f}, {looks - 1} looks", xlabel="x")
     panels[0, 0].legend(fontsize=7)
-    saved(figure, "costly_feedback_figure_a3", dpi=90)
+    saved(figure, "costly_feedback_figure_a3", options, dpi=90)
     return rows
 
 

@@ -81,14 +81,14 @@ class Kept:
         return {name: self._results[name] for name in wanted}
 
     def _keep(self, name: str, result: Any) -> None:
-        self._results[name] = result
+        line = json.dumps([name, result])
+        self._results.update(_parsed(line))  # as it will be read
         if self._path:
             # One write in append mode, so that processes do not mix their lines. The newline in front ends a line
             # that a killed process left torn.
-            line = f"\n{json.dumps([name, result])}\n".encode()
             file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                os.write(file, line)
+                os.write(file, f"\n{line}\n".encode())
             finally:
                 os.close(file)
 
@@ -105,7 +105,7 @@ def _played(job: tuple[str, Item, Callable[[Item], Any]]) -> tuple[str, Any]:
     return name, run(item)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parsed(line: str | bytes) -> dict[str, Any]:
     """A kept run as a mapping; empty for a blank line or one that a kill tore."""
     try:
         name, result = json.loads(line)

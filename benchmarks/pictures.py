@@ -1,11 +1,14 @@
-"""Figures of the benchmarks, in ``benchmarks/figures``."""
+"""Figures of the benchmarks."""
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import Options
 from numpy.typing import NDArray
 
 FIGURES = Path(__file__).parent / "figures"
@@ -31,6 +34,12 @@ def band(axis: Any, name: str, curves: list[NDArray[np.float64]]) -> None:
     axis.fill_between(at, stacked.min(axis=0), stacked.max(axis=0), color=line.get_color(), alpha=0.1, linewidth=0)
 
 
-def saved(figure: Any, name: str, dpi: int = 64) -> None:
-    FIGURES.mkdir(exist_ok=True)
-    figure.savefig(FIGURES / f"{name}.png", dpi=dpi)
+def saved(figure: Any, name: str, options: Options, dpi: int = 64) -> None:
+    figure.savefig(place(name, options), dpi=dpi)
+
+
+def place(name: str, options: Options) -> Path:
+    """Where a figure is saved: with the committed ones if the run is to be kept, else in the temporary folder."""
+    folder = FIGURES if options.write else Path(tempfile.gettempdir())
+    print(f"figure: {folder / name}.png", file=sys.stderr)
+    return folder / f"{name}.png"

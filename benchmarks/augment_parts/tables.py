@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from common import Options
 from measurements import Row, row
+from pictures import place
 from scipy import stats
 
 from augment_parts.runs import FULL, QUICK, Scale, baseline, found_set, with_found
@@ -17,7 +17,6 @@ from shoestring.augment import OPERATIONS, PolicySet
 from shoestring.augment.pictures import draw_heatmaps
 
 CIFAR, FASHION = "cifar10", "fashion_mnist"
-FIGURES = Path(__file__).parents[1] / "figures"
 
 Runs = list[dict[str, float]]
 
@@ -149,7 +148,7 @@ def _joined(options: Options, data: str) -> PolicySet:
 def figure_2(options: Options) -> list[Row]:
     """The heat map of the mean rewards of pairs on CIFAR-10, all searches joined."""
     found = _joined(options, CIFAR)
-    _draw(options, {CIFAR: found}, "augment_2")
+    draw_heatmaps({CIFAR: found}, place("augment_2", options))
     values = found.heatmap()
     inverted = OPERATIONS.index("Invert")
     others = np.delete(np.delete(values, inverted, axis=0), inverted, axis=1)
@@ -166,11 +165,6 @@ def figure_2(options: Options) -> list[Row]:
 def figure_2_both(options: Options) -> list[Row]:
     """The heat maps of CIFAR-10 and Fashion-MNIST side by side."""
     joined = {data: _joined(options, data) for data in (CIFAR, FASHION)}
-    _draw(options, joined, "augment_2_both")
+    draw_heatmaps(joined, place("augment_2_both", options))
     flat = [found.heatmap().ravel() for found in joined.values()]
     return [Row("rank correlation of the two heat maps", float(stats.spearmanr(*flat).statistic), n=options.seeds)]
-
-
-def _draw(options: Options, sets: dict[str, PolicySet], name: str) -> None:
-    FIGURES.mkdir(exist_ok=True)
-    draw_heatmaps(sets, FIGURES / f"{name}{'_quick' if options.quick else ''}.png")

@@ -84,7 +84,7 @@ def table_4_1(options: Options) -> list[Row]:
     place = [task.name for task in tasks].index("data-2")
     for name in ("BOES", "boes, our default"):
         rows.append(row(f"{name} on data-2", [by_method[name][place]], at_least=0.80))
-    return [*rows, *_by_family(by_method, tasks), *_cpu(found)]
+    return [*rows, *_cpu(found)]
 
 
 def found_4_1(options: Options) -> Found:
@@ -95,15 +95,6 @@ def found_4_1(options: Options) -> Found:
 
 def _gaps(by_method: Mapping[str, Sequence[float]], name: str, other: str) -> list[float]:
     return [float(gap) for gap in np.subtract(by_method[name], by_method[other])]
-
-
-def _by_family(by_method: Mapping[str, Sequence[float]], tasks: Sequence[Task]) -> list[Row]:
-    families = dict.fromkeys(task.family for task in tasks)
-    return [
-        row(f"{family}: {name}", [s for s, task in zip(values, tasks, strict=True) if task.family == family])
-        for family in families
-        for name, values in by_method.items()
-    ]
 
 
 def _cpu(found: Found) -> list[Row]:

@@ -22,5 +22,5 @@ def columns(options: Options) -> list[Row]:
     axis.set_xticks(at, [line.name for line in rows], rotation=35, ha="right", fontsize=8)
     axis.set_ylabel("mean contest score, 34 tasks")
     axis.legend()
-    saved(figure, "batch_optimisation_4_1")
+    saved(figure, "batch_optimisation_4_1", options)
     return rows

@@ -25,6 +25,7 @@ EPOCHS = 50
 BUDGETS = (25, 50, 100, 200, 400, 800)
 METHODS = ("bhpt", "bhpt-eps", "bhpt-kgm", "forecast", "hyperband")
 FAST, SLOW = "small", "residual"
+Values = dict[tuple[str, int], list[float]]
 
 
 def two_families(seed: int) -> CurveTable:
@@ -72,11 +73,11 @@ def figure(options: Options) -> list[Row]:
             rows.append(row(f"{method}, {budget} epochs: share of the slow family", shares[method, budget]))
             rows.append(row(f"{method}, {budget} epochs: accuracy lost", lost[method, budget]))
     if not options.quick:
-        _draw(shares, lost)
+        _draw(shares, lost, options)
     return rows
 
 
-def _draw(shares: dict[tuple[str, int], list[float]], lost: dict[tuple[str, int], list[float]]) -> None:
+def _draw(shares: Values, lost: Values, options: Options) -> None:
     picture, panels = new_figure(1, 2, (4.5, 3.4))
     titles = ("share of the budget on the slow, better family", "accuracy lost to the best that can be reached")
     for panel, values, title in zip(panels[0], (shares, lost), titles, strict=True):
@@ -89,4 +90,4 @@ def _draw(shares: dict[tuple[str, int], list[float]], lost: dict[tuple[str, int]
         panel.minorticks_off()
         panel.title.set_fontsize(9)
     panels[0, 0].legend(fontsize=8)
-    saved(picture, "budgeted_tuning_3", dpi=90)
+    saved(picture, "budgeted_tuning_3", options, dpi=90)

@@ -115,7 +115,7 @@ def _of(name: str, seeds: int, what: Callable[[Play], float]) -> dict[int, list[
     return {budget: [float(what(play)) for play in plays] for budget, plays in _plays(name, seeds).items()}
 
 
-def _picture(name: str, label: str, lines: Mapping[str, dict[int, list[float]]]) -> None:
+def _picture(options: Options, name: str, label: str, lines: Mapping[str, dict[int, list[float]]]) -> None:
     figure, axes = new_figure(1, 1)
     axis = axes[0, 0]
     for who, values in lines.items():
@@ -123,12 +123,12 @@ def _picture(name: str, label: str, lines: Mapping[str, dict[int, list[float]]])
     axis.set(xlabel="budget in units", ylabel=label, xscale="log")
     axis.set_xticks(BUDGETS, [str(b) for b in BUDGETS])
     axis.legend(fontsize="small")
-    saved(figure, name)
+    saved(figure, name, options)
 
 
 def _regrets(options: Options, names: Iterable[str], picture: str) -> dict[str, dict[int, list[float]]]:
     found = {who: _of(who, options.seeds, lambda play: play[0]) for who in names}
-    _picture(picture, "normalised regret", found)
+    _picture(options, picture, "normalised regret", found)
     return found
 
 
@@ -149,7 +149,7 @@ def figure_1a(options: Options) -> list[Row]:
 def figure_1b(options: Options) -> list[Row]:
     """How often the output is among the 5 best of the 84 arms."""
     found = {who: _of(who, options.seeds, lambda play: play[1] < 5) for who in METHODS}
-    _picture("budgeted_tuning_1b", "output among the best 5", found)
+    _picture(options, "budgeted_tuning_1b", "output among the best 5", found)
     return [
         row(f"{who}, B={b}: among the best 5", hits, at_least=0.95 if (who, b) == ("BHPT", 100) else None)
         for who, by_budget in found.items()
@@ -160,7 +160,7 @@ def figure_1b(options: Options) -> list[Row]:
 def figure_1c(options: Options) -> list[Row]:
     """The share of the budget that went to the output arm."""
     found = {who: _of(who, options.seeds, lambda play: play[2]) for who in METHODS}
-    _picture("budgeted_tuning_1c", "share of the budget on the output", found)
+    _picture(options, "budgeted_tuning_1c", "share of the budget on the output", found)
     return [row(f"{who}, B={b}: share", shares) for who, by_b in found.items() for b, shares in by_b.items()]
 
 

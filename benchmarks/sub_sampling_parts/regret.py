@@ -92,10 +92,12 @@ def _drawn(name: str, panels: Mapping[str, Panel], options: Options) -> list[Row
         for sigma in SIGMAS
         for who, player in players.items()
     }
-    return [*_picture(name, plays, False), *_picture(f"{name}_by_budget", plays, True)]
+    return [*_picture(name, plays, False, options), *_picture(f"{name}_by_budget", plays, True, options)]
 
 
-def _picture(name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], by_budget: bool) -> list[Row]:
+def _picture(
+    name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], by_budget: bool, options: Options
+) -> list[Row]:
     panels = list(dict.fromkeys(panel for panel, _, _ in plays))
     figure, axes = new_figure(len(panels), len(SIGMAS))
     measure = "average regret by budget" if by_budget else "average regret"
@@ -107,5 +109,5 @@ def _picture(name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], 
         axis.set(title=f"{panel}, σ={sigma:g}", xlabel="evaluations", ylabel=measure, ylim=(-0.2, 1.0))
         axis.legend(fontsize="small")
         rows.append(row(f"{panel}, σ={sigma:g}, {measure}: {who}", [float(curve[-1]) for curve in curves]))
-    saved(figure, name)
+    saved(figure, name, options)
     return rows
