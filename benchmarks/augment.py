@@ -12,8 +12,15 @@ With SHOESTRING_RUNS=FILE finished searches and trainings are kept (kept.py). Ne
 
 from __future__ import annotations
 
-from augment_parts import speed, tables
+import sys
+
 from common import main
+
+try:
+    from augment_parts import speed, tables
+except ModuleNotFoundError as why:
+    print(f"augment.py is skipped: {why}", file=sys.stderr)
+    sys.exit("--quick" not in sys.argv)
 
 TABLES = {
     "3.1": tables.table_3_1,

@@ -16,7 +16,7 @@ The peers need Optuna.
 
 from __future__ import annotations
 
-from batch_optimisation_parts import columns, cost, final, pictures
+from batch_optimisation_parts import columns, cost, final
 from common import main
 
 TABLES = {
@@ -30,4 +30,4 @@ TABLES = {
 }
 
 if __name__ == "__main__":
-    main(__doc__, TABLES, {"columns": pictures.columns}, seeds=0, quick_seeds=1)
+    main(__doc__, TABLES, {"columns": columns.figure}, seeds=0, quick_seeds=1)

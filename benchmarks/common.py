@@ -37,6 +37,10 @@ class Options:
 Part = Callable[[Options], list[Row]]
 
 
+class Unavailable(Exception):
+    """What a table needs is not there: recorded data, or a library."""
+
+
 def main(
     about: str | None,
     tables: Mapping[str, Part],
@@ -56,12 +60,16 @@ def main(
     parts = {("table", name): part for name, part in tables.items()}
     parts |= {("figure", name): part for name, part in figures.items()}
     asked = {("table", arguments.table), ("figure", arguments.figure)} & parts.keys() or parts.keys()
-    found = []
+    found, skipped = [], False
     with threadpool_limits(1):  # CPU time is compared, and threads that wait in a loop count as busy
         for kind, name in (key for key in parts if key in asked):
-            part = parts[kind, name]
-            rows = part(options)
-            title = name if kind == "table" else f"figure {name}"
+            part, title = parts[kind, name], name if kind == "table" else f"figure {name}"
+            try:
+                rows = part(options)
+            except (Unavailable, ModuleNotFoundError) as why:
+                print(f"{title} is skipped: {why}", file=sys.stderr)
+                skipped = True
+                continue
             found += [{"table": title, **asdict(line)} for line in rows]
             if not arguments.json:
                 about_part, _, _ = (part.__doc__ or "").partition("\n")
@@ -73,6 +81,8 @@ def main(
                 store(script.stem, title, rows, {"command": command, "version": shoestring.__version__})
     if arguments.json:
         print(json.dumps(found, indent=1))
+    if skipped and not options.quick:
+        raise SystemExit(1)
 
 
 def _parser(

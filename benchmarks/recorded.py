@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from common import Unavailable
 from kept import key, runs
 from measurements import Row, row
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def tables(families: Sequence[str]) -> list[Path]:
     """The tables of these families of recorded curves, in order."""
     found = [path for name in families for path in sorted((DATA / name).glob("*.npz")) if path.stem != "_configs"]
     if not found:
-        raise SystemExit(f"there are no recorded curves in {DATA}; set SHOESTRING_DATA to where they are")
+        raise Unavailable(f"there are no recorded curves in {DATA}; set SHOESTRING_DATA to where they are")
     return found
 
 

@@ -149,15 +149,11 @@ def figure_2(options: Options) -> list[Row]:
     """The heat map of the mean rewards of pairs on CIFAR-10, all searches joined."""
     found = _joined(options, CIFAR)
     draw_heatmaps({CIFAR: found}, place("augment_2", options))
-    values = found.heatmap()
-    inverted = OPERATIONS.index("Invert")
-    others = np.delete(np.delete(values, inverted, axis=0), inverted, axis=1)
+    values, place_of = found.heatmap(), OPERATIONS.index("Invert")
+    others = np.delete(np.delete(values, place_of, axis=0), place_of, axis=1)
+    inverted = float(np.mean([*values[place_of], *values[:, place_of]]))
     return [
-        Row(
-            "mean reward of pairs with Invert",
-            float(np.mean([*values[inverted], *values[:, inverted]])),
-            n=options.seeds,
-        ),
+        Row("mean reward of pairs with Invert", inverted, n=options.seeds),
         Row("mean reward of the other pairs", float(others.mean()), n=options.seeds),
     ]
 

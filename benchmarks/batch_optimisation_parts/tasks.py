@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from common import Unavailable
 from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, EqualsCondition, OrdinalHyperparameter
 from kept import key, runs
 from recorded import DATA
@@ -155,5 +156,5 @@ def functions() -> list[Task]:
 def suite() -> tuple[Task, ...]:
     """All tasks, in an order in which every second one makes a half of the same kind."""
     if not DATA.exists():
-        raise SystemExit(f"there are no recorded tables in {DATA}; set SHOESTRING_DATA to where they are")
+        raise Unavailable(f"there are no recorded tables in {DATA}; set SHOESTRING_DATA to where they are")
     return (contest_table(), *grid_tables(), *svm_tables(), *functions())

@@ -111,3 +111,20 @@ def test_limits():
     assert Row("a", 1.0, at_least=1, at_most=2).met
     assert not Row("a", 3.0, at_least=1, at_most=2).met
     assert Row("a", 3.0, at_least=11, at_most=21).required == "11 to 21"
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 1), (["--quick"], 0)])
+def test_a_table_without_its_data_is_skipped_with_a_line(options, code, monkeypatch, capsys):
+    def without(options):
+        raise common.Unavailable("there are no recorded curves")
+
+    monkeypatch.setattr(sys, "argv", ["x.py", *options])
+    try:
+        common.main("About.", {"t": without, "u": lambda options: [Row("a", 1.0)]})
+        left = 0
+    except SystemExit as ended:
+        left = ended.code
+    shown = capsys.readouterr()
+    assert left == code
+    assert "t is skipped: there are no recorded curves" in shown.err
+    assert "measured" in shown.out
