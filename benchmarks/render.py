@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from measurements import DATA, Row, load
 
 HERE = Path(__file__).parent
 PLACEHOLDER = re.compile(r"\{\{(?:(?P<data>\w+):)?(?P<table>[^/:{}]+?)(?:/(?P<row>[^{}]+))? as (?P<how>[^{}]+)\}\}")
+_WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 NOTICE = "<!-- Rendered from {}; change that file and run: python benchmarks/render.py -->"
 
 
@@ -45,7 +47,18 @@ def rendered(template: str, folder: Path = DATA) -> str:
     text = PLACEHOLDER.sub(lambda match: _filled(match, own[1] if own else "", folder), text)
     if left := re.search(r"\{\{.*|\$row|\$column", text):
         raise ValueError(f"not a placeholder: {left[0][:80]}; write {{{{TABLE/ROW as FORMAT}}}}")
-    return text.lstrip("\n")
+    return "\n\n".join(map(_wrapped, text.strip("\n").split("\n\n"))) + "\n"
+
+
+def _wrapped(block: str) -> str:
+    """A paragraph or a list with its lines filled again; tables, headings, code and images as they are."""
+    if block.startswith(("|", "#", "    ", "!", "<")):
+        return block
+    items = re.split(r"\n(?=- )", block)
+    indent = "  " if block.startswith("- ") else ""
+    return "\n".join(
+        textwrap.fill(" ".join(item.split()), 120, subsequent_indent=indent, **_WHOLE_WORDS) for item in items
+    )
 
 
 def _filled(match: re.Match[str], own: str, folder: Path) -> str:

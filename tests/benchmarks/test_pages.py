@@ -60,13 +60,17 @@ class TestRendering:
         ],
     )
     def test_a_placeholder(self, folder, template, shown):
-        assert render.rendered(f"<!-- data: x -->\n{template}", folder) == shown
+        assert render.rendered(f"<!-- data: x -->\n{template}", folder) == f"{shown}\n"
 
     def test_a_table_is_expanded(self, folder):
         template = (
             "<!-- data: x -->\n| who | {two = 2} |\n|---|---|\n| {A = a; b} | {{t/$row, $column: regret as .1f}} |"
         )
-        assert render.rendered(template, folder) == "| who | two |\n| --- | --- |\n| A | 0.1 |\n| b | −1.5 |"
+        assert render.rendered(template, folder) == "| who | two |\n| --- | --- |\n| A | 0.1 |\n| b | −1.5 |\n"
+
+    def test_paragraphs_and_lists_are_filled(self, folder):
+        template = "<!-- data: x -->\nOne\n{{t/b, 2: regret as .1f}}\ntwo.\n\n- a\n  b\n- c\n\n    code\n    code"
+        assert render.rendered(template, folder) == "One −1.5 two.\n\n- a b\n- c\n\n    code\n    code\n"
 
     @pytest.mark.parametrize("template", ["{{t/c as .1f}}", "{{u/a as .1f}}", "{{y:t/a as .1f}}", "{{t as nothing}}"])
     def test_what_is_not_in_the_data_is_an_error(self, folder, template):
