@@ -27,4 +27,4 @@ FIGURES = {
 }
 
 if __name__ == "__main__":
-    main(__doc__, TABLES, FIGURES, seeds=60, quick_seeds=3)
+    main(__doc__, TABLES, FIGURES, seeds=60, quick_seeds=1)

@@ -41,7 +41,8 @@ class Row:
     def required(self) -> str:
         """The limits as text."""
         if self.at_least is not None and self.at_most is not None:
-            return f"{self.at_least:g} to {self.at_most:g}"
+            one = self.at_least == self.at_most
+            return f"{self.at_least:g}" if one else f"{self.at_least:g} to {self.at_most:g}"
         limits = {"≥": self.at_least, "≤": self.at_most}
         return "".join(f"{sign} {limit:.3g}" for sign, limit in limits.items() if limit is not None)
 

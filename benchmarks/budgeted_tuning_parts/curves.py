@@ -43,7 +43,7 @@ NAMES = list(METHODS)
 
 # The methods with the freeze-thaw model cost most: fewer seeds up to 20 trainings, and only the first ones at 50.
 COSTLY = {"FreezeThaw": 3, "BHPT, Q": 10, "BHPT, ε": 10, "BHPT, KGm": 10}
-COSTLY_SEEDS = 1
+LARGE, COSTLY_SEEDS = 50, 1
 
 # Limits for forecast by budget: mean regret, and the ratio of its mean to ASHA's.
 REGRET_LIMITS = dict(zip(TRAININGS, (0.37, 0.18, 0.11, 0.045, 0.02), strict=True))
@@ -52,17 +52,18 @@ RATIO_LIMITS = dict(zip(TRAININGS, (None, 0.8, 0.7, 0.5, 0.5), strict=True))
 
 def table(options: Options) -> list[Row]:
     """Recorded curves: mean normalised regret and mean rank; errors are over tasks, as the tasks are what differs."""
-    paths = tables(FAMILIES)[:: 9 if options.quick else 1]
-    seeds = 1 if options.quick else min(options.seeds, 10)
-    return rows_of(measured(jobs(paths, seeds), paths, NAMES, TRAININGS), paths)
+    paths, totals, seeds = tables(FAMILIES), TRAININGS, min(options.seeds, 10)
+    if options.quick:
+        paths, totals, seeds = paths[::13], TRAININGS[:3], 1
+    return rows_of(measured(jobs(paths, seeds, totals), paths, NAMES, totals), paths, totals)
 
 
-def jobs(paths: Sequence[Path], seeds: int) -> list[Job]:
+def jobs(paths: Sequence[Path], seeds: int, totals: tuple[int, ...] = TRAININGS) -> list[Job]:
     """Seed by seed, so that a benchmark that is stopped early holds whole seeds."""
     found = []
     for seed in range(seeds):
         for name in (name for name in NAMES if seed < COSTLY.get(name, seeds)):
-            budgets = TRAININGS[: len(TRAININGS) - (name in COSTLY and seed >= COSTLY_SEEDS)]
+            budgets = tuple(n for n in totals if n < LARGE or name not in COSTLY or seed < COSTLY_SEEDS)
             for path in paths:
                 skip = int(path.parent.name in UNTRAINED_FIRST)
                 for trainings in [(n,) for n in budgets] if name in PLANNING else [budgets]:
@@ -70,22 +71,22 @@ def jobs(paths: Sequence[Path], seeds: int) -> list[Job]:
     return found
 
 
-def rows_of(found: Array, paths: Sequence[Path]) -> list[Row]:
+def rows_of(found: Array, paths: Sequence[Path], totals: Sequence[int] = TRAININGS) -> list[Row]:
     """All rows that are shown, from regrets of the shape (tasks, seeds, methods, budgets)."""
     limits = {f"Forecast, {total} trainings: regret": limit for total, limit in REGRET_LIMITS.items()}
     return [
-        *(replace(line, at_most=limits.get(line.name)) for line in overall(found, NAMES, TRAININGS)),
-        *_against("ASHA", [name for name in NAMES if name != "ASHA"], found),
-        *_against("Hyperband", [*COSTLY, "Forecast"], found),
-        *overall(found[1::2], NAMES, TRAININGS, "held-out tasks: "),
-        *by_family(found, paths, NAMES, TRAININGS),
+        *(replace(line, at_most=limits.get(line.name)) for line in overall(found, NAMES, totals)),
+        *_against("ASHA", [name for name in NAMES if name != "ASHA"], found, totals),
+        *_against("Hyperband", [*COSTLY, "Forecast"], found, totals),
+        *overall(found[1::2], NAMES, totals, "held-out tasks: "),
+        *by_family(found, paths, NAMES, totals),
     ]
 
 
-def _against(reference: str, names: Iterable[str], found: Array) -> list[Row]:
+def _against(reference: str, names: Iterable[str], found: Array, totals: Sequence[int]) -> list[Row]:
     """Paired by task and seed: the difference in regret, its t value, and the ratio of the means."""
     rows = []
-    for t, total in enumerate(TRAININGS):
+    for t, total in enumerate(totals):
         for name in names:
             pair = complete_seeds(found[:, :, [NAMES.index(name), NAMES.index(reference)], t]).mean(axis=1)
             gap = pair[:, 0] - pair[:, 1]
