@@ -34,7 +34,7 @@ class Options:
     write: bool = False
 
 
-Part = Callable[[Options], list[Row]]
+Parts = Mapping[str, Callable[[Options], list[Row]]]
 
 
 class Unavailable(Exception):
@@ -42,12 +42,7 @@ class Unavailable(Exception):
 
 
 def main(
-    about: str | None,
-    tables: Mapping[str, Part],
-    figures: Mapping[str, Part] | None = None,
-    *,
-    seeds: int = 20,
-    quick_seeds: int = 3,
+    about: str | None, tables: Parts, figures: Parts | None = None, *, seeds: int = 20, quick_seeds: int = 3
 ) -> None:
     """Run the tables and figures that the command line asks for (by default all) and show their rows."""
     figures = figures or {}
@@ -85,9 +80,7 @@ def main(
         raise SystemExit(1)
 
 
-def _parser(
-    about: str | None, tables: Mapping[str, Part], figures: Mapping[str, Part], seeds: int, quick_seeds: int
-) -> argparse.ArgumentParser:
+def _parser(about: str | None, tables: Parts, figures: Parts, seeds: int, quick_seeds: int) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
     parser.add_argument("--table", choices=sorted(tables), help="one table only")
     parser.add_argument("--figure", choices=sorted(figures), help="one figure only")

@@ -4,7 +4,7 @@
     python benchmarks/overhead.py --table tpe --seeds 5
     python benchmarks/overhead.py --quick --json
 
-Ratios are those of a seed, taken one after the other, so that a busy machine slows both alike.
+Ratios are those of a seed, taken one after the other, so that a busy machine slows both.
 """
 
 from __future__ import annotations
@@ -41,17 +41,9 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 # Six floats of which two are logarithmic, two integers, two choices.
 MIXED = ss.space(
-    a=(0.0, 1.0),
-    b=(0.0, 1.0),
-    c=(-5.0, 5.0),
-    d=(-5.0, 5.0),
-    e=ss.log(1e-5, 1.0),
-    f=ss.log(1e-5, 1.0),
-    g=(1, 20),
-    h=ss.log(1, 128),
-    i=["relu", "tanh", "gelu"],
-    j=[True, False],
-)
+    a=(0.0, 1.0), b=(0.0, 1.0), c=(-5.0, 5.0), d=(-5.0, 5.0), e=ss.log(1e-5, 1.0), f=ss.log(1e-5, 1.0),
+    g=(1, 20), h=ss.log(1, 128), i=["relu", "tanh", "gelu"], j=[True, False],
+)  # fmt: skip
 SPACES = {
     "1 parameter": ss.space(x=(-5.0, 5.0)),
     "3 parameters": ss.space(x=(-5.0, 5.0), rate=ss.log(1e-5, 1.0), act=["relu", "tanh"]),

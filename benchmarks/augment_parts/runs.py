@@ -29,7 +29,7 @@ class Scale:
 
 FULL, QUICK = Scale(2000, setting.EPOCHS, 3), Scale(150, 4, 1)
 
-# The kinds of search: pruning, estimate, and what else differs; the ablations have half of the steps, all three alike.
+# The kinds of search: pruning, estimate, and what else differs; each of the three ablations has half of the steps.
 SEARCHES: dict[str, dict[str, Any]] = {
     "eop-shrunk": {"pruning": "eop", "estimate": "shrunk"},
     "eop-mean": {"pruning": "eop", "estimate": "mean", "share": 0.5},
@@ -84,13 +84,7 @@ def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, 
 
 
 def with_found(
-    data: str,
-    kind: str,
-    search_seed: int,
-    seed: int,
-    part: str = "union",
-    source: str | None = None,
-    scale: Scale = FULL,
+    data: str, kind: str, search_seed: int, seed: int, part: str, source: str | None = None, scale: Scale = FULL
 ) -> dict[str, float]:
     """A training with what a search found: the union, or the best or worst n pairs at random levels."""
 

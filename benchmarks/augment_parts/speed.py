@@ -52,7 +52,7 @@ def table_speed(options: Options) -> list[Row]:
         twins.train(images.float() / 255, augment(turn).float() / 255, labels, turn)
         twins.gain(valid_images.float() / 255, valid_labels)
 
-    # By turns, so that whatever else the machine does meets all three alike.
+    # In turns, so that other load on the machine affects all three.
     cost = {name: [] for name in ("plain", "augment", "step")}
     for _ in range(5):
         for name, work in (("plain", plain), ("augment", augment), ("step", step)):

@@ -13,6 +13,7 @@ from shoestring.schedulers.sub_sampling import SubSamplingRule
 from sub_sampling_parts.bandit import Bandit, Play, play_rounds
 
 Setting = tuple[int, float]
+Player = Callable[[Bandit], Play]
 SIGMAS = (0.01, 0.1, 1.0)
 SETTINGS = [(arms, sigma) for arms in (27, 54) for sigma in SIGMAS]
 PAPER_SH = dict(zip(SETTINGS, (100, 76, 24, 100, 62, 18), strict=True))
@@ -67,12 +68,7 @@ def _halving(setting: Setting, runs: int) -> Row:
 
 
 def _sub_sampling(
-    what: str,
-    play: Callable[[Bandit], Play],
-    setting: Setting,
-    runs: int,
-    paper: dict[Setting, int],
-    least: dict[Setting, int],
+    what: str, play: Player, setting: Setting, runs: int, paper: dict[Setting, int], least: dict[Setting, int]
 ) -> list[Row]:
     """Sub-sampling, what it spent, and successive halving with as much."""
     hits, totals, hits_of_halving = [], [], []
