@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: help setup demo test lint types bench clean
+BENCHMARKS := augment batch_optimisation budgeted_tuning costly_feedback overhead simulation sub_sampling
+
+.PHONY: help setup demo test lint types bench results clean
 
 help:
 	@echo "make demo    tune a real model on a budget, in about a minute"
@@ -14,6 +16,7 @@ help:
 	@echo "make lint    check style and formatting"
 	@echo "make types   check types"
 	@echo "make bench   run the benchmarks in their quick form"
+	@echo "make results render the result pages from the measured data"
 	@echo "make clean   remove what was built"
 
 setup: $(VENV)/.test
@@ -32,7 +35,10 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	for file in benchmarks/*.py; do $(BIN)/python $$file --quick || exit 1; done
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
+
+results: $(VENV)/.test
+	$(BIN)/python benchmarks/render.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

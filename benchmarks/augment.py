@@ -1,19 +1,26 @@
-"""Bandit search of data augmentation (chapter 3 of the thesis) in small: its tables, its heat map, what a step costs.
+"""Data augmentation search (Lu, thesis, University of Alberta, 2021, chapter 3) at a small scale.
 
-    python benchmarks/augment.py --table 3.1        # CIFAR-10 beside the baselines; also fresh, 3.5, 3.6, 3.7
-    python benchmarks/augment.py --table estimate   # the shrunk estimate beside the mean; also simulated
+    python benchmarks/augment.py --table 3.1        # CIFAR-10 and baselines; also fresh, 3.5, 3.6, 3.7
+    python benchmarks/augment.py --table estimate   # the shrunk estimate and the mean; also simulated
     python benchmarks/augment.py --table speed      # also identity
     python benchmarks/augment.py --figure 2         # the heat map; 2-both: of two data sets; in benchmarks/figures/
     python benchmarks/augment.py --quick --json
 
 --seeds is the number of searches (3); each has three trainings. Images are looked for in the folder SHOESTRING_DATA.
-Finished searches and trainings are kept in the file SHOESTRING_UNITS and not repeated. Needs torch, Pillow, matplotlib.
+With SHOESTRING_RUNS=FILE finished searches and trainings are kept (kept.py). Needs torch, Pillow and matplotlib.
 """
 
 from __future__ import annotations
 
-from augment_parts import speed, tables
+import sys
+
 from common import main
+
+try:
+    from augment_parts import speed, tables
+except ModuleNotFoundError as why:
+    print(f"augment.py is skipped: {why}", file=sys.stderr)
+    sys.exit("--quick" not in sys.argv)
 
 TABLES = {
     "3.1": tables.table_3_1,

@@ -1,10 +1,10 @@
-"""What shoestring itself costs and finds, beside Optuna in the same run. Times are CPU times.
+"""Overhead and quality of shoestring and Optuna, measured in the same run. Times are CPU times.
 
     python benchmarks/overhead.py                      # all tables
     python benchmarks/overhead.py --table tpe --seeds 5
     python benchmarks/overhead.py --quick --json
 
-Ratios are those of a seed, taken one after the other, so that a busy machine slows both alike.
+Ratios are those of a seed, taken one after the other, so that a busy machine slows both.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-from common import Options, Row, main, row
+from common import Options, main
 from ConfigSpace.hyperparameters import IntegerHyperparameter
+from measurements import Row, row
 
 import shoestring as ss
 from shoestring.core.decisions import Proposal
@@ -40,17 +41,9 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 # Six floats of which two are logarithmic, two integers, two choices.
 MIXED = ss.space(
-    a=(0.0, 1.0),
-    b=(0.0, 1.0),
-    c=(-5.0, 5.0),
-    d=(-5.0, 5.0),
-    e=ss.log(1e-5, 1.0),
-    f=ss.log(1e-5, 1.0),
-    g=(1, 20),
-    h=ss.log(1, 128),
-    i=["relu", "tanh", "gelu"],
-    j=[True, False],
-)
+    a=(0.0, 1.0), b=(0.0, 1.0), c=(-5.0, 5.0), d=(-5.0, 5.0), e=ss.log(1e-5, 1.0), f=ss.log(1e-5, 1.0),
+    g=(1, 20), h=ss.log(1, 128), i=["relu", "tanh", "gelu"], j=[True, False],
+)  # fmt: skip
 SPACES = {
     "1 parameter": ss.space(x=(-5.0, 5.0)),
     "3 parameters": ss.space(x=(-5.0, 5.0), rate=ss.log(1e-5, 1.0), act=["relu", "tanh"]),
@@ -99,15 +92,13 @@ def cpu(action: Callable[[], object]) -> float:
     return time.process_time() - before
 
 
-def side_by_side(
-    what: str, seeds: int, ours: Callable[[int], float], theirs: Callable[[int], float], **bar: float
-) -> list[Row]:
-    """Both numbers and their ratio."""
-    pairs = [(ours(seed), theirs(seed)) for seed in range(seeds)]
+def side_by_side(what: str, pairs: Sequence[tuple[float, float]], **limit: float) -> list[Row]:
+    """Both numbers of each seed, and their ratio."""
+    ours, theirs = zip(*pairs, strict=True)
     return [
-        row(f"{what}: shoestring", [pair[0] for pair in pairs]),
-        row(f"{what}: Optuna", [pair[1] for pair in pairs]),
-        row(f"{what}: ratio", [pair[0] / pair[1] for pair in pairs], **bar),
+        row(f"{what}: shoestring", ours),
+        row(f"{what}: Optuna", theirs),
+        row(f"{what}: ratio", [a / b for a, b in pairs], **limit),
     ]
 
 
@@ -116,31 +107,25 @@ def evaluations(options: Options) -> list[Row]:
     rows = []
     with storage() as fresh:
         for label, space in SPACES.items():
-            for place, bar, n in (("memory", 1.0, 2000), ("SQLite", 8.0, 100)):
-                address = fresh if place == "SQLite" else lambda: None
-                kinds = distributions(space)
-
-                def ours(seed: int, n: int = n, space: Any = space, address: Any = address) -> float:
-                    return n / cpu(lambda: run_ours(space, n, seed, address()))
-
-                def theirs(seed: int, n: int = n, kinds: Any = kinds, address: Any = address) -> float:
-                    return n / cpu(lambda: run_theirs(kinds, n, seed, address()))
-
+            kinds = distributions(space)
+            for place, limit, n, address in (("memory", 1.0, 2000, lambda: None), ("SQLite", 8.0, 100, fresh)):
                 run_ours(space, 2, 0, address())  # the first use of a library loads parts of it
                 run_theirs(kinds, 2, 0, address())
-                rows += side_by_side(f"{place}, {label}", min(options.seeds, 5), ours, theirs, at_least=bar)
+                pairs = [
+                    (
+                        n / cpu(lambda: run_ours(space, n, seed, address())),  # noqa: B023 - called at once
+                        n / cpu(lambda: run_theirs(kinds, n, seed, address())),  # noqa: B023
+                    )
+                    for seed in range(min(options.seeds, 5))
+                ]
+                rows += side_by_side(f"{place}, {label}", pairs, at_least=limit)
     return rows
 
 
 def run_ours(space: Any, n: int, seed: int, url: str | None) -> None:
+    budget = ss.Budget(evaluations=n)
     ss.tune(
-        lambda trial: loss(trial.config),
-        space,
-        budget=ss.Budget(evaluations=n),
-        method="random",
-        storage=url,
-        seed=seed,
-        progress=False,
+        lambda trial: loss(trial.config), space, budget=budget, method="random", storage=url, seed=seed, progress=False
     )
 
 
@@ -158,13 +143,14 @@ def opening(options: Options) -> list[Row]:
         study = optuna.create_study(storage=their_url, study_name="study")
         study.add_trials(finished_trials(n, 0))
 
-        def ours(_: int) -> float:
-            return cpu(lambda: listed(ss.Study.load(our_url, "study").trials, n))
-
-        def theirs(_: int) -> float:
-            return cpu(lambda: listed(optuna.load_study(study_name="study", storage=their_url).trials, n))
-
-        return side_by_side(f"{n:,} trials of 10 parameters", min(options.seeds, 5), ours, theirs, at_most=1 / 3)
+        pairs = [
+            (
+                cpu(lambda: listed(ss.Study.load(our_url, "study").trials, n)),
+                cpu(lambda: listed(optuna.load_study(study_name="study", storage=their_url).trials, n)),
+            )
+            for _ in range(min(options.seeds, 5))
+        ]
+        return side_by_side(f"{n:,} trials of 10 parameters", pairs, at_most=1 / 3)
 
 
 def listed(trials: Sequence[Any], n: int) -> None:
@@ -181,7 +167,7 @@ def finished_trials(n: int, seed: int) -> list[Any]:
 
 @dataclass(frozen=True)
 class After:
-    """Random for the first arms and TPE from then on: how dear is an ask with so many behind it?"""
+    """Random for the first arms and TPE from then on: what does an ask cost after so many?"""
 
     arms: int
 
@@ -192,22 +178,24 @@ class After:
 
 def tpe(options: Options) -> list[Row]:
     """CPU milliseconds of ask and tell with TPE among 10 mixed parameters; Optuna's is multivariate as ours is."""
-    rows = []
-    for n, bar in ((1_000, 1 / 5), (10_000, 1 / 4)):
-        rounds = 10 if options.quick else 50
-
-        def ours(seed: int, n: int = n, rounds: int = rounds) -> float:
-            method = ss.compose(After(n), Full())
-            study = ss.Study(MIXED, budget=ss.Budget(evaluations=2 * n), method=method, seed=seed)
-            return milliseconds(lambda: ask_ours(study), n, rounds)
-
-        def theirs(seed: int, n: int = n, rounds: int = rounds) -> float:
-            study, kinds = optuna.create_study(sampler=multivariate(seed)), distributions(MIXED)
-            study.add_trials(finished_trials(n, seed))
-            return milliseconds(lambda: ask_theirs(study, kinds), 0, rounds)
-
-        rows += side_by_side(f"after {n:,} evaluations", min(options.seeds, 5), ours, theirs, at_most=bar)
+    rows, rounds = [], 10 if options.quick else 50
+    for n, limit in ((1_000, 1 / 5), (10_000, 1 / 4)):
+        seeds = range(min(options.seeds, 5))
+        pairs = [(tpe_of_ours(n, rounds, seed), tpe_of_theirs(n, rounds, seed)) for seed in seeds]
+        rows += side_by_side(f"after {n:,} evaluations", pairs, at_most=limit)
     return rows
+
+
+def tpe_of_ours(n: int, rounds: int, seed: int) -> float:
+    method = ss.compose(After(n), Full())
+    study = ss.Study(MIXED, budget=ss.Budget(evaluations=2 * n), method=method, seed=seed)
+    return milliseconds(lambda: ask_ours(study), n, rounds)
+
+
+def tpe_of_theirs(n: int, rounds: int, seed: int) -> float:
+    study, kinds = optuna.create_study(sampler=multivariate(seed)), distributions(MIXED)
+    study.add_trials(finished_trials(n, seed))
+    return milliseconds(lambda: ask_theirs(study, kinds), 0, rounds)
 
 
 def milliseconds(ask: Callable[[], object], before: int, rounds: int) -> float:
@@ -255,7 +243,7 @@ def fresh_quality(options: Options) -> list[Row]:
 
 
 def quality(options: Options, first: int = 0) -> list[Row]:
-    """log10 of the regret after 100 evaluations, TPE beside Optuna's multivariate TPE; lower is better."""
+    """log10 of the regret after 100 evaluations, TPE and Optuna's multivariate TPE; lower is better."""
     rows, differences = [], []
     for name, problem in PROBLEMS.items():
         ours = [best_of_ours(problem, 100, first + seed) for seed in range(options.seeds)]

@@ -1,4 +1,4 @@
-"""Sub-sampling and BOSS (Huang et al., arXiv:2007.05670): section 8.1, Figure 9, and what they are worth on curves.
+"""Sub-sampling and BOSS (Huang et al., arXiv:2007.05670): section 8.1, Figure 9, and recorded curves.
 
     python benchmarks/sub_sampling.py --table 1            # 500, 100 and 200 runs: 5, 1 and 2 times --seeds
     python benchmarks/sub_sampling.py --table curves       # recorded curves, 20 seeds a task; long
@@ -7,8 +7,8 @@
     python benchmarks/sub_sampling.py --figure 2           # also 3, 4 and 9; pictures in benchmarks/figures/
     python benchmarks/sub_sampling.py --quick --json
 
-Without --seeds each part runs as many as the numbers in the results rest on. The recorded curves are
-looked for in the folder SHOESTRING_DATA.
+Without --seeds each table runs as many as the result page shows. The recorded curves are looked for in the folder
+SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are kept (kept.py).
 """
 
 from __future__ import annotations

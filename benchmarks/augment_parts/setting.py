@@ -6,22 +6,20 @@ same for every seed; what varies is the seed of the search and the seed of the t
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from recorded import DATA
 from torch import nn
 
 from shoestring.augment.datasets import small_network
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import POLICIES, decoded
+from shoestring.augment.policies import decoded
 from shoestring.core.randomness import generator, integer
 
-DATA = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[3] / "shared" / "data"))
 TRAIN, VALID = 500, 1000
 EPOCHS, BATCH, RATE = 60, 32, 0.05
 
@@ -97,7 +95,3 @@ def tested(model: nn.Module, test: tuple[Any, Any]) -> dict[str, float]:
     scores = torch.cat([model(part.float() / 255) for part in test[0].split(500)])
     accuracy = (scores.argmax(1) == test[1]).float().mean()
     return {"accuracy": 100 * float(accuracy), "loss": float(nn.functional.cross_entropy(scores, test[1]))}
-
-
-def all_policies() -> Any:
-    return np.arange(POLICIES)

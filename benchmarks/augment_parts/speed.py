@@ -1,4 +1,4 @@
-"""What a search step costs, what the identity is rewarded, and how well estimates know the truth."""
+"""The cost of a search step, the reward of the identity, and the quality of estimates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 from augment_parts import setting
 from shoestring.augment.bandit import Bandit
@@ -28,7 +29,7 @@ def _timed(work: Callable[[int], Any], times: int) -> float:
 
 
 def table_speed(options: Options) -> list[Row]:
-    """A search step beside a plain training step, the share of augmentation, and the bandit's own time."""
+    """A search step and a plain training step, the share of augmentation, and the bandit's own time."""
     torch.set_num_threads(1)
     data, times = setting.split("cifar10"), 40 if options.quick else 300
     (images, labels), (valid_images, valid_labels) = (
@@ -51,7 +52,7 @@ def table_speed(options: Options) -> list[Row]:
         twins.train(images.float() / 255, augment(turn).float() / 255, labels, turn)
         twins.gain(valid_images.float() / 255, valid_labels)
 
-    # By turns, so that whatever else the machine does meets all three alike.
+    # In turns, so that other load on the machine affects all three.
     cost = {name: [] for name in ("plain", "augment", "step")}
     for _ in range(5):
         for name, work in (("plain", plain), ("augment", augment), ("step", step)):
@@ -87,11 +88,11 @@ def table_identity(options: Options) -> list[Row]:
         twins.make_equal()
         twins.train(x, same.float() / 255, labels[part], turn)
         gains.append(abs(twins.gain(valid_images[:128].float() / 255, valid_labels[:128])))
-    return [Row("largest |reward|", max(gains), n=len(gains), bar=1e-5)]
+    return [Row("largest reward", max(gains), n=len(gains), at_most=1e-5)]
 
 
 def table_simulated(options: Options) -> list[Row]:
-    """Estimates of made-up policies whose truth is known: the true value of what is chosen, in standard deviations.
+    """Estimates for simulated policies with known values: the true value of what is chosen, in standard deviations.
 
     Effects of operations, pairs and policies with standard deviations .1, .05 and .05, rewards with .35, 2,000 plays.
     """

@@ -1,23 +1,22 @@
-"""The thesis's tables in small: accuracy and loss on test images after trainings with what was found."""
+"""The thesis's tables at a small scale: accuracy and loss on test images after training with the policies found."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
+from pictures import place
 from scipy import stats
 
-from augment_parts import units
-from augment_parts.units import FULL, QUICK, Scale
+from augment_parts.runs import FULL, QUICK, Scale, baseline, found_set, with_found
 from shoestring.augment import OPERATIONS, PolicySet
 from shoestring.augment.plots import draw_heatmaps
 
 CIFAR, FASHION = "cifar10", "fashion_mnist"
-FIGURES = Path(__file__).parents[1] / "figures"
 
 Runs = list[dict[str, float]]
 
@@ -28,13 +27,13 @@ def _scale(options: Options) -> Scale:
 
 def _baseline(options: Options, data: str, name: str) -> Runs:
     scale = _scale(options)
-    return [units.baseline(data, name, seed, scale) for seed in range(options.seeds * scale.trainings)]
+    return [baseline(data, name, seed, scale) for seed in range(options.seeds * scale.trainings)]
 
 
 def _found(options: Options, kind: str, part: str = "union", data: str = CIFAR, source: str | None = None) -> Runs:
     """Each search's trainings, with the seeds that the baselines have too."""
     scale, n = _scale(options), _scale(options).trainings
-    return [units.with_found(data, kind, seed // n, seed, part, source, scale) for seed in range(options.seeds * n)]
+    return [with_found(data, kind, seed // n, seed, part, source, scale) for seed in range(options.seeds * n)]
 
 
 def _of(runs: Runs, what: str) -> list[float]:
@@ -56,11 +55,11 @@ def _interval(name: str, values: Sequence[float]) -> list[Row]:
 
 
 def table_3_1(options: Options) -> list[Row]:
-    """CIFAR-10: no augmentation, all policies alike, RandAugment-like, and what was found."""
+    """CIFAR-10: no augmentation, all policies with equal probability, like RandAugment, and the policies found."""
     runs = {name: _baseline(options, CIFAR, name) for name in ("no augmentation", "uniform", "RandAugment")}
     runs["found"] = _found(options, "eop-shrunk", "top 112")
     runs["union"] = _found(options, "eop-shrunk")
-    thesis = {"no augmentation": 94.7, "found": 96.46}  # Wide-ResNet-40-2, 4,000 images for the search
+    thesis = {"no augmentation": 94.7, "union": 96.46}  # Wide-ResNet-40-2, 4,000 images for the search
     rows = []
     for name, results in runs.items():
         rows.append(row(f"{name}: accuracy", _of(results, "accuracy"), paper=thesis.get(name)))
@@ -79,12 +78,12 @@ def table_3_1(options: Options) -> list[Row]:
 
 
 def table_fresh(options: Options) -> list[Row]:
-    """What was found against all policies alike, with training seeds that no choice was made on."""
+    """The policies found and uniform ones, with training seeds that no choice was made on."""
     scale = _scale(options)
     seeds = range(options.seeds * scale.trainings, 2 * options.seeds * scale.trainings)
-    uniform = [units.baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
+    uniform = [baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
     found = [
-        units.with_found(CIFAR, "eop-shrunk", seed // scale.trainings % options.seeds, seed, "top 112", scale=scale)
+        with_found(CIFAR, "eop-shrunk", seed // scale.trainings % options.seeds, seed, "top 112", scale=scale)
         for seed in seeds
     ]
     difference = _less(found, uniform, "accuracy")
@@ -93,7 +92,7 @@ def table_fresh(options: Options) -> list[Row]:
 
 
 def table_3_5(options: Options) -> list[Row]:
-    """Transfer between CIFAR-10 and Fashion-MNIST, beside what was found on the data themselves."""
+    """Transfer between CIFAR-10 and Fashion-MNIST, and direct search."""
     rows = []
     for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
         direct = _found(options, "eop-shrunk", "top 112", data=data)
@@ -128,7 +127,7 @@ def table_3_7(options: Options) -> list[Row]:
 
 
 def table_estimate(options: Options) -> list[Row]:
-    """The shrunk estimate beside the thesis's mean: the same plays, the union chosen by one or the other."""
+    """The shrunk estimate and the thesis's mean: the same plays, the union chosen by one or the other."""
     shrunk, mean = _found(options, "eop-shrunk"), _found(options, "eop-shrunk", "union by mean")
     rows = []
     for what in ("accuracy", "loss"):
@@ -140,7 +139,7 @@ def table_estimate(options: Options) -> list[Row]:
 
 def _joined(options: Options, data: str) -> PolicySet:
     """All searches of a data set as one."""
-    found, *others = (units.found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds))
+    found, *others = (found_set(data, "eop-shrunk", seed, _scale(options)) for seed in range(options.seeds))
     for other in others:
         found = found.merge(other)
     return found
@@ -149,16 +148,12 @@ def _joined(options: Options, data: str) -> PolicySet:
 def figure_2(options: Options) -> list[Row]:
     """The heat map of the mean rewards of pairs on CIFAR-10, all searches joined."""
     found = _joined(options, CIFAR)
-    _draw(options, {CIFAR: found}, "augment_2")
-    values = found.heatmap()
-    inverted = OPERATIONS.index("Invert")
-    others = np.delete(np.delete(values, inverted, axis=0), inverted, axis=1)
+    draw_heatmaps({CIFAR: found}, place("augment_2", options))
+    values, place_of = found.heatmap(), OPERATIONS.index("Invert")
+    others = np.delete(np.delete(values, place_of, axis=0), place_of, axis=1)
+    inverted = float(np.mean([*values[place_of], *values[:, place_of]]))
     return [
-        Row(
-            "mean reward of pairs with Invert",
-            float(np.mean([*values[inverted], *values[:, inverted]])),
-            n=options.seeds,
-        ),
+        Row("mean reward of pairs with Invert", inverted, n=options.seeds),
         Row("mean reward of the other pairs", float(others.mean()), n=options.seeds),
     ]
 
@@ -166,11 +161,6 @@ def figure_2(options: Options) -> list[Row]:
 def figure_2_both(options: Options) -> list[Row]:
     """The heat maps of CIFAR-10 and Fashion-MNIST side by side."""
     joined = {data: _joined(options, data) for data in (CIFAR, FASHION)}
-    _draw(options, joined, "augment_2_both")
+    draw_heatmaps(joined, place("augment_2_both", options))
     flat = [found.heatmap().ravel() for found in joined.values()]
     return [Row("rank correlation of the two heat maps", float(stats.spearmanr(*flat).statistic), n=options.seeds)]
-
-
-def _draw(options: Options, sets: dict[str, PolicySet], name: str) -> None:
-    FIGURES.mkdir(exist_ok=True)
-    draw_heatmaps(sets, FIGURES / f"{name}{'_quick' if options.quick else ''}.png")

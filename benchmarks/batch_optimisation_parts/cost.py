@@ -1,13 +1,18 @@
-"""What a suggestion costs in CPU time."""
+"""The CPU time of a suggestion."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
-from common import Options, Row, row
+import numpy as np
+from common import Options
+from measurements import Row, row
 
 import shoestring as ss
-from shoestring.core.decisions import Sampler
+from shoestring.core.decisions import Proposal, Sampler
+from shoestring.core.history import History
+from shoestring.core.randomness import generator
 from shoestring.problems import Synthetic
 from shoestring.samplers import BOES, CMAES, GaussianProcess
 from shoestring.schedulers import Full
@@ -15,25 +20,26 @@ from shoestring.schedulers import Full
 PROBLEM = Synthetic("hartmann6")
 
 
+@dataclass(frozen=True)
+class Filled:
+    """So many points, half of them near the best as an optimiser's are; from then on the sampler's."""
+
+    sampler: Sampler
+    observations: int
+
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal | None:
+        if len(history.arms) >= self.observations:
+            return self.sampler.propose(history, rng)
+        codec = history.codec
+        point = codec.sample_point(rng)
+        if len(history.arms) % 2:
+            point = (codec.encode(PROBLEM.best_config) + 0.1 * rng.standard_normal(len(point))).clip(0, 1)
+        return Proposal(codec.decode(point), "filling")
+
+
 def _study(sampler: Sampler, observations: int, room: int) -> ss.Study:
-    """A study with so many observations, half of them near the best as an optimiser's are."""
-    from shoestring.core.decisions import Proposal
-    from shoestring.core.randomness import generator
-
-    class Filling:
-        def propose(self, history, rng):
-            codec = history.codec
-            point = codec.sample_point(rng)
-            if len(history.arms) % 2:
-                point = (codec.encode(PROBLEM.best_config) + 0.1 * rng.standard_normal(len(point))).clip(0, 1)
-            return Proposal(codec.decode(point), "filling")
-
-    class Then:
-        def propose(self, history, rng):
-            return (Filling() if len(history.arms) < observations else sampler).propose(history, rng)
-
     budget = ss.Budget(evaluations=observations + room)
-    study = ss.Study(PROBLEM.space, budget=budget, method=ss.compose(Then(), Full()))
+    study = ss.Study(PROBLEM.space, budget=budget, method=ss.compose(Filled(sampler, observations), Full()))
     for _ in range(observations):
         grant = study.ask()
         study.tell(grant, PROBLEM.value(grant.config) + 0.01 * generator(0, grant.trial, "cost").standard_normal())
@@ -41,7 +47,7 @@ def _study(sampler: Sampler, observations: int, room: int) -> ss.Study:
 
 
 def _batches(sampler: Sampler, observations: int, batch: int, count: int) -> list[float]:
-    """CPU seconds of each batch, the first and its imports left out; results are told in between."""
+    """CPU seconds of each batch, the first and its imports left out; results are reported in between."""
     study, found = _study(sampler, observations, batch * (count + 1)), []
     for _ in range(count + 1):
         before = time.process_time()
@@ -53,7 +59,7 @@ def _batches(sampler: Sampler, observations: int, batch: int, count: int) -> lis
 
 
 def cost(options: Options) -> list[Row]:
-    """CPU seconds a decision, refits included, told in between."""
+    """CPU seconds a decision, refits included."""
     count = 4 if options.quick else 12
     return [
         row("boes, a batch of 5 at 100 observations", _batches(BOES(), 100, 5, count), at_most=0.15),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from kept import key, runs
+from measurements import Row, row
 
-from batch_optimisation_parts.keeping import Kept
 from batch_optimisation_parts.runs import play_ours
 from batch_optimisation_parts.tasks import contest_table
 from shoestring.core.composition import compose
@@ -26,14 +27,14 @@ SAMPLERS: dict[str, Sampler] = {"random": Random(), "tpe": TPE(), "boes": BOES()
 
 def table_4_2(options: Options) -> list[Row]:
     """Table 4.2: best complete reward (the maximum is 28.0) and contest score on data-2, partial rewards simulated."""
-    rows, task, kept = [], contest_table(), Kept("final")
+    rows, task = [], contest_table()
     contest, seeds = Contest.final(task), options.seeds or 60
     for name, sampler in SAMPLERS.items():
         found: dict[str, list[float]] = {}
         for rule, (scheduler, paper) in RULES.items():
             method = compose(sampler, scheduler)
             found[rule] = [
-                kept.get(f"final/{name}/{rule}/{seed}", lambda m=method, s=seed: play_ours(task, m, s, contest))
+                runs().get(key(task.name, seed, method, round="final"), lambda: play_ours(task, method, seed, contest))  # noqa: B023
                 for seed in range(seeds)
             ]
             score = contest_score(found[rule], task.best, task.reference)

@@ -1,20 +1,16 @@
-"""Playing methods on tasks, ours and Optuna's, and keeping what was played.
-
-With SHOESTRING_RUNS set to a file, every run is appended to it as a line of JSON and not played again.
-"""
+"""Runs of methods on tasks, ours and Optuna's."""
 
 from __future__ import annotations
 
-import json
-import os
 import time
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any
 
 from ConfigSpace import CategoricalHyperparameter, OrdinalHyperparameter
+from kept import key, runs
 
 import shoestring as ss
 from batch_optimisation_parts.tasks import Task
@@ -27,11 +23,8 @@ ROUNDS, BATCH = 20, 5
 
 @dataclass(frozen=True)
 class Run:
-    """What one method found on one task with one seed, and the CPU seconds that it took to decide."""
+    """What a method found on a task with one seed, and the CPU seconds that it took to decide."""
 
-    method: str
-    task: str
-    seed: int
     result: float
     cpu: float
 
@@ -111,39 +104,26 @@ def _suggested(trial: Any, task: Task, codec: Codec) -> dict[str, Any]:
     return codec.decode(codec.encode(values))
 
 
-class Store:
-    """Runs by method, task and seed; those of a file are not played again."""
-
-    def __init__(self) -> None:
-        given = os.environ.get("SHOESTRING_RUNS")
-        self._path = Path(given) if given else None
-        self.runs: dict[tuple[str, str, int], Run] = {}
-        if self._path and self._path.exists():
-            for line in self._path.read_text().splitlines():
-                run = Run(**json.loads(line))
-                self.runs[run.method, run.task, run.seed] = run
-
-    def run(self, name: str, method: Method | None, task: Task, seed: int) -> Run:
-        """A run of ours, or of Optuna's sampler of this name if no method is given."""
-        key = (name, task.name, seed)
-        if key not in self.runs:
-            before = time.process_time()
-            result = play_optuna(task, name, seed) if method is None else play_ours(task, method, seed)
-            self.runs[key] = Run(*key, result, round(time.process_time() - before, 4))
-            if self._path:
-                with self._path.open("a") as file:
-                    file.write(json.dumps(vars(self.runs[key])) + "\n")
-        return self.runs[key]
-
-
 def played(methods: Mapping[str, Method | None], tasks: Iterable[Task], seeds: int) -> dict[str, dict[str, list[Run]]]:
-    """Method to task to runs; seeds are outermost, so that what is stopped early holds whole seeds."""
-    store, tasks = Store(), list(tasks)
+    """Method to task to runs; seeds are outermost, so that what is stopped early holds whole seeds.
+
+    A method that is None is Optuna's sampler of that name.
+    """
+    tasks = list(tasks)
+    found: dict[str, dict[str, list[Run]]] = {name: {task.name: [] for task in tasks} for name in methods}
     for seed in range(seeds):
         for task in tasks:
             for name, method in methods.items():
-                store.run(name, method, task, seed)
-    return {
-        name: {task.name: [store.runs[name, task.name, seed] for seed in range(seeds)] for task in tasks}
-        for name in methods
-    }
+                identity = key(task.name, seed, method or _peer(name), rounds=ROUNDS, batch=BATCH)
+                found[name][task.name].append(Run(*runs().get(identity, lambda: _run(name, method, task, seed))))  # noqa: B023
+    return found
+
+
+def _run(name: str, method: Method | None, task: Task, seed: int) -> tuple[float, float]:
+    before = time.process_time()
+    result = play_optuna(task, name, seed) if method is None else play_ours(task, method, seed)
+    return result, round(time.process_time() - before, 4)
+
+
+def _peer(name: str) -> str:
+    return f"{name}, {version('optuna')}"

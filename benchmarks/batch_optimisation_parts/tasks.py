@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import Unavailable
 from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, EqualsCondition, OrdinalHyperparameter
+from kept import key, runs
+from recorded import DATA
 
-from batch_optimisation_parts.keeping import Kept
 from shoestring.problems import GridTable, Synthetic, random_reference
-
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("SHOESTRING_DATA", ROOT.parent / "shared" / "data"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +40,8 @@ class Task:
 
 @cache
 def _reference(task: Task) -> float:
-    return Kept("references").get(task.name, lambda: random_reference(task, repeats=400))
+    name = key(task.name, 0, "random search, median of 400 runs")
+    return float(runs().get(name, lambda: random_reference(task, repeats=400)))
 
 
 def _of_table(name: str, family: str, table: GridTable, noisy: bool) -> Task:
@@ -158,5 +156,5 @@ def functions() -> list[Task]:
 def suite() -> tuple[Task, ...]:
     """All tasks, in an order in which every second one makes a half of the same kind."""
     if not DATA.exists():
-        raise SystemExit(f"there are no recorded tables in {DATA}; set SHOESTRING_DATA to where they are")
+        raise Unavailable(f"there are no recorded tables in {DATA}; set SHOESTRING_DATA to where they are")
     return (contest_table(), *grid_tables(), *svm_tables(), *functions())

@@ -1,7 +1,7 @@
-"""Figure 3: a fast and worse family of networks beside a slow and better one; who gets the budget.
+"""Figure 3: a family of networks that learns fast and ends worse, and one that learns slowly and ends better.
 
-The paper's AlexNets and ResNets were not published. Two recorded families on CIFAR-10 stand in for them: the small
-networks of naap440 learn fast and end lower, the deep residual networks of baker_nas_curves begin slowly and end
+The paper's AlexNets and ResNets were not published. Two recorded families on CIFAR-10 are used instead: the small
+networks of naap440 learn fast and end lower, the deep residual networks of baker_nas_curves start slowly and end
 higher; their best accuracies cross at about the tenth epoch. 25 and 24 of them are drawn, as in the paper, and 50
 epochs are the most that one can have.
 """
@@ -11,19 +11,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from common import Options, Row, row
-from sub_sampling_parts.curves import recorded
+from common import Options
+from measurements import Row, row
+from pictures import new_figure, saved
+from recorded import tables
 
 import shoestring as ss
 from shoestring.executors import Simulated
 from shoestring.methods import named
 from shoestring.problems import CurveTable
 
-FIGURES = Path(__file__).parents[1] / "figures"
 EPOCHS = 50
 BUDGETS = (25, 50, 100, 200, 400, 800)
 METHODS = ("bhpt", "bhpt-eps", "bhpt-kgm", "forecast", "hyperband")
 FAST, SLOW = "small", "residual"
+Values = dict[tuple[str, int], list[float]]
 
 
 def two_families(seed: int) -> CurveTable:
@@ -44,7 +46,7 @@ def two_families(seed: int) -> CurveTable:
 
 
 def _path(family: str, name: str | None = None) -> Path:
-    return next(path for path in recorded([family]) if name is None or path.stem == name)
+    return next(path for path in tables([family]) if name is None or path.stem == name)
 
 
 def share_of_slow(method: str, budget: int, seed: int) -> tuple[float, float]:
@@ -71,16 +73,14 @@ def figure(options: Options) -> list[Row]:
             rows.append(row(f"{method}, {budget} epochs: share of the slow family", shares[method, budget]))
             rows.append(row(f"{method}, {budget} epochs: accuracy lost", lost[method, budget]))
     if not options.quick:
-        _draw(shares, lost)
+        _draw(shares, lost, options)
     return rows
 
 
-def _draw(shares: dict[tuple[str, int], list[float]], lost: dict[tuple[str, int], list[float]]) -> None:
-    import matplotlib.pyplot as plt
-
-    picture, panels = plt.subplots(1, 2, figsize=(9, 3.4))
+def _draw(shares: Values, lost: Values, options: Options) -> None:
+    picture, panels = new_figure(1, 2, (4.5, 3.4))
     titles = ("share of the budget on the slow, better family", "accuracy lost to the best that can be reached")
-    for panel, values, title in zip(panels, (lost, shares)[::-1], titles, strict=True):
+    for panel, values, title in zip(panels[0], (shares, lost), titles, strict=True):
         for method in METHODS:
             means = np.array([np.mean(values[method, budget]) for budget in BUDGETS])
             errors = np.array([np.std(values[method, b], ddof=1) / len(values[method, b]) ** 0.5 for b in BUDGETS])
@@ -89,7 +89,5 @@ def _draw(shares: dict[tuple[str, int], list[float]], lost: dict[tuple[str, int]
         panel.set_xticks(BUDGETS, [str(budget) for budget in BUDGETS])
         panel.minorticks_off()
         panel.title.set_fontsize(9)
-    panels[0].legend(fontsize=8)
-    picture.tight_layout()
-    FIGURES.mkdir(exist_ok=True)
-    picture.savefig(FIGURES / "budgeted_tuning_3.png", dpi=90)
+    panels[0, 0].legend(fontsize=8)
+    saved(picture, "budgeted_tuning_3", options, dpi=90)

@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from itertools import accumulate
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 import shoestring as ss
 from shoestring.core.composition import compose
@@ -83,7 +84,7 @@ def milliseconds(method: Method, events: Sequence[Event], start: int, more: int)
 
 
 def table(options: Options) -> list[Row]:
-    """CPU milliseconds a decision with 1,000 arms and 10,000 readings, decided anew after every event."""
+    """CPU milliseconds a decision with 1,000 arms and 10,000 readings, decided again after every event."""
     seeds = options.seeds or (1 if options.quick else 3)
     more = MEASURED // 10 if options.quick else MEASURED
     rows = []

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 import shoestring as ss
 from shoestring.core.decisions import Method

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
+from pictures import band, new_figure, saved
 
 from shoestring.schedulers import ASHA, AsyncSubSampling
 from shoestring.schedulers.halving import SuccessiveHalving
 from shoestring.schedulers.modified_sub_sampling import ModifiedSubSampling
 from shoestring.schedulers.sub_sampling import SubSampling
 from sub_sampling_parts.bandit import Bandit, Play, play_rounds, play_study
-from sub_sampling_parts.pictures import band, new_figure, saved
 
 ARMS = 27
 SIGMAS = (0.01, 0.1, 1.0)
@@ -43,31 +44,22 @@ def asynchronous(beta: float, top: int) -> Player:
     return lambda bandit: play_study(bandit, AsyncSubSampling(beta=beta, weights="budget"), top)
 
 
+def _three(**setting: int) -> Panel:
+    return {
+        "SH": halving(**setting),
+        "SS by samples": sub_sampling("samples", **setting),
+        "SS by evaluations": sub_sampling("evaluations", **setting),
+    }
+
+
 def figure_2(options: Options) -> list[Row]:
     """Figure 2: final average regret of SH and SS for three η; R = 3⁹, K = 27."""
-    etas = (2, 3, 4)
-    panels = {
-        f"η={eta}": {
-            "SH": halving(eta),
-            "SS by samples": sub_sampling("samples", eta),
-            "SS by evaluations": sub_sampling("evaluations", eta),
-        }
-        for eta in etas
-    }
-    return _drawn("sub_sampling_2", panels, options)
+    return _drawn("sub_sampling_2", {f"η={eta}": _three(eta=eta) for eta in (2, 3, 4)}, options)
 
 
 def figure_3(options: Options) -> list[Row]:
     """Figure 3: final average regret of SH and SS for three largest budgets; η = 3, K = 27."""
-    panels = {
-        f"R=3^{power}": {
-            "SH": halving(top=3**power),
-            "SS by samples": sub_sampling("samples", top=3**power),
-            "SS by evaluations": sub_sampling("evaluations", top=3**power),
-        }
-        for power in (5, 7, 9)
-    }
-    return _drawn("sub_sampling_3", panels, options)
+    return _drawn("sub_sampling_3", {f"R=3^{power}": _three(top=3**power) for power in (5, 7, 9)}, options)
 
 
 def figure_4(options: Options) -> list[Row]:
@@ -100,10 +92,12 @@ def _drawn(name: str, panels: Mapping[str, Panel], options: Options) -> list[Row
         for sigma in SIGMAS
         for who, player in players.items()
     }
-    return [*_picture(name, plays, False), *_picture(f"{name}_by_budget", plays, True)]
+    return [*_picture(name, plays, False, options), *_picture(f"{name}_by_budget", plays, True, options)]
 
 
-def _picture(name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], by_budget: bool) -> list[Row]:
+def _picture(
+    name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], by_budget: bool, options: Options
+) -> list[Row]:
     panels = list(dict.fromkeys(panel for panel, _, _ in plays))
     figure, axes = new_figure(len(panels), len(SIGMAS))
     measure = "average regret by budget" if by_budget else "average regret"
@@ -115,5 +109,5 @@ def _picture(name: str, plays: Mapping[tuple[str, float, str], Sequence[Play]], 
         axis.set(title=f"{panel}, σ={sigma:g}", xlabel="evaluations", ylabel=measure, ylim=(-0.2, 1.0))
         axis.legend(fontsize="small")
         rows.append(row(f"{panel}, σ={sigma:g}, {measure}: {who}", [float(curve[-1]) for curve in curves]))
-    saved(figure, name)
+    saved(figure, name, options)
     return rows

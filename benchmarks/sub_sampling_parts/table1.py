@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
 
 from shoestring.schedulers.brackets import Bracket
 from shoestring.schedulers.halving import SuccessiveHalving, quota
@@ -13,6 +13,7 @@ from shoestring.schedulers.sub_sampling import SubSampling
 from sub_sampling_parts.bandit import Bandit, Play, play_rounds
 
 Setting = tuple[int, float]
+Player = Callable[[Bandit], Play]
 SIGMAS = (0.01, 0.1, 1.0)
 SETTINGS = [(arms, sigma) for arms in (27, 54) for sigma in SIGMAS]
 PAPER_SH = dict(zip(SETTINGS, (100, 76, 24, 100, 62, 18), strict=True))
@@ -47,7 +48,7 @@ def by_evaluations(bandit: Bandit) -> Play:
 def table(options: Options) -> list[Row]:
     """Table 1: per cent of runs in which the best arm is selected."""
     seeds = options.seeds or (10 if options.quick else 100)
-    rows = [line for setting in SETTINGS for line in _halving(setting, 5 * seeds)]
+    rows = [_halving(setting, 5 * seeds) for setting in SETTINGS]
     for setting in SETTINGS:
         rows += _sub_sampling("SS by samples", by_samples, setting, seeds, PAPER_SS, LEAST_SS)
     for setting in SETTINGS:
@@ -59,22 +60,15 @@ def _named(what: str, setting: Setting) -> str:
     return f"{what}, K={setting[0]}, σ={setting[1]:g}"
 
 
-def _halving(setting: Setting, runs: int) -> list[Row]:
-    """One row; where a range is asked for, the same again with its upper end."""
+def _halving(setting: Setting, runs: int) -> Row:
     bandits = [Bandit(*setting, seed) for seed in range(runs)]
     hits = [100.0 * (halving(bandit).last_winner() == bandit.best) for bandit in bandits]
     low, high = RANGE_SH.get(setting, (None, None))
-    found = row(_named("SH", setting), hits, paper=PAPER_SH[setting], at_least=low)
-    return [found] if high is None else [found, replace(found, bar=high, sense="<=")]
+    return row(_named("SH", setting), hits, paper=PAPER_SH[setting], at_least=low, at_most=high)
 
 
 def _sub_sampling(
-    what: str,
-    play: Callable[[Bandit], Play],
-    setting: Setting,
-    runs: int,
-    paper: dict[Setting, int],
-    least: dict[Setting, int],
+    what: str, play: Player, setting: Setting, runs: int, paper: dict[Setting, int], least: dict[Setting, int]
 ) -> list[Row]:
     """Sub-sampling, what it spent, and successive halving with as much."""
     hits, totals, hits_of_halving = [], [], []

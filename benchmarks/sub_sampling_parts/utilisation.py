@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from common import Options, Row, row
+from common import Options
+from measurements import Row, row
+from pictures import new_figure, saved
 
 import shoestring as ss
 from shoestring.core.decisions import Method
@@ -19,7 +21,6 @@ from shoestring.methods import BOSS, ParallelBOSS
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.schedulers.brackets import hyperband_brackets, ladder_budget
 from shoestring.schedulers.halving import quota
-from sub_sampling_parts.pictures import new_figure, saved
 
 WORKERS = 32
 PERIODS = 10
@@ -114,11 +115,11 @@ def figure_9(options: Options) -> list[Row]:
             rows.append(row(f"setting {setting}, {name}", shares[name], at_least=least))
         times = np.divide(shares["parallel BOSS"], shares["BOSS with MSS"]).tolist()
         rows.append(row(f"setting {setting}, parallel BOSS / BOSS with MSS", times, at_least=5))
-    _picture(first, settings)
+    _picture(first, settings, options)
     return rows
 
 
-def _picture(usages: dict[tuple[int, str], Usage], settings: dict[int, tuple[int, int]]) -> None:
+def _picture(usages: dict[tuple[int, str], Usage], settings: dict[int, tuple[int, int]], options: Options) -> None:
     figure, axes = new_figure(1, len(settings))
     for axis, (setting, (_, high)) in zip(axes.flat, settings.items(), strict=True):
         for name in ("BOSS with MSS", "parallel BOSS"):
@@ -129,4 +130,4 @@ def _picture(usages: dict[tuple[int, str], Usage], settings: dict[int, tuple[int
         axis.set_xlabel("time in steps")
         axis.set_ylabel(f"busy workers of {WORKERS}")
         axis.legend()
-    saved(figure, "sub_sampling_9")
+    saved(figure, "sub_sampling_9", options)

@@ -1,0 +1,134 @@
+"""The result pages are exactly what their templates and the committed data give."""
+
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+common, measurements, render = map(importlib.import_module, ("common", "measurements", "render"))
+Row = measurements.Row
+PAGES = render.pages()
+
+
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)
+def test_page_and_data_agree(place):
+    assert place.read_text(encoding="utf-8") == PAGES[place], "run: python benchmarks/render.py"
+
+
+def test_every_page_has_a_template():
+    assert {*(BENCHMARKS / "results").glob("*.md"), BENCHMARKS / "RESULTS.md"} == PAGES.keys()
+
+
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)
+def test_links_lead_somewhere(place):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", PAGES[place]):
+        assert (place.parent / target).exists(), f"{place.name} links to {target}, which is not there"
+
+
+def test_every_table_says_how_it_was_produced():
+    for path in (BENCHMARKS / "data").glob("*.json"):
+        for table, entry in json.loads(path.read_text(encoding="utf-8")).items():
+            assert entry["command"].startswith("python "), f"{path.name}: {table}"
+            assert entry["version"], f"{path.name}: {table}"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = [Row("a, 2: regret", 0.1234, 0.0456, 20, paper=0.2, at_most=0.1), Row("b, 2: regret", -1.5)]
+    measurements.store("x", "t", rows, {"command": "python x.py --table t", "version": "1"}, tmp_path)
+    return tmp_path
+
+
+class TestRendering:
+    @pytest.mark.parametrize(
+        ("template", "shown"),
+        [
+            ("{{t/a, 2: regret as .2f}}", "0.12"),
+            ("{{t/a, 2: regret as +.2f ±}}", "+0.12 ± 0.05"),
+            ("{{t/b, 2: regret as .1f ±}}", "−1.5"),
+            ("{{t/a, 2: regret as .0%}}", "12%"),
+            ("{{t/a, 2: regret as paper .1f}}", "0.2"),
+            ("{{t/b, 2: regret as paper .1f ?}}", ""),
+            ("{{t/c as .1f ?}}", ""),
+            ("{{t/a, 2: regret as n}}", "20"),
+            ("{{t/a, 2: regret as required}}, {{t/a, 2: regret as met}}", "≤ 0.1, **no**"),
+            ("{{x:t as command}}", "python x.py --table t"),
+        ],
+    )
+    def test_a_placeholder(self, folder, template, shown):
+        assert render.rendered(f"<!-- data: x -->\n{template}", folder) == f"{shown}\n"
+
+    def test_a_table_is_expanded(self, folder):
+        template = (
+            "<!-- data: x -->\n| who | {two = 2} |\n|---|---|\n| {A = a; b} | {{t/$row, $column: regret as .1f}} |"
+        )
+        assert render.rendered(template, folder) == "| who | two |\n| --- | --- |\n| A | 0.1 |\n| b | −1.5 |\n"
+
+    def test_paragraphs_and_lists_are_filled(self, folder):
+        template = "<!-- data: x -->\nOne\n{{t/b, 2: regret as .1f}}\ntwo.\n\n- a\n  b\n- c\n\n    code\n    code"
+        assert render.rendered(template, folder) == "One −1.5 two.\n\n- a b\n- c\n\n    code\n    code\n"
+
+    @pytest.mark.parametrize("template", ["{{t/c as .1f}}", "{{u/a as .1f}}", "{{y:t/a as .1f}}", "{{t as nothing}}"])
+    def test_what_is_not_in_the_data_is_an_error(self, folder, template):
+        with pytest.raises(KeyError, match="no such"):
+            render.rendered(f"<!-- data: x -->\n{template}", folder)
+
+    def test_a_misspelt_placeholder_is_an_error(self, folder):
+        with pytest.raises(ValueError, match="not a placeholder"):
+            render.rendered("<!-- data: x -->\n{{t/a, 2: regret}}", folder)
+
+
+class TestStoring:
+    def test_a_table_is_replaced_and_the_others_stay(self, folder):
+        measurements.store("x", "u", [Row("c", 3.0, n=2)], {"command": "python", "version": "1"}, folder)
+        measurements.store("x", "t", [Row("d", 4.0)], {"command": "python", "version": "2"}, folder)
+        tables = measurements.load("x", folder)
+        assert {name: entry["version"] for name, entry in tables.items()} == {"t": "2", "u": "1"}
+        assert tables["u"]["rows"] == {"c": Row("c", 3.0, n=2)}
+        assert tables["t"]["rows"] == {"d": Row("d", 4.0)}
+
+    def test_two_rows_of_one_name_are_refused(self, folder):
+        with pytest.raises(ValueError, match="share the names"):
+            measurements.store("x", "t", [Row("d", 4.0), Row("d", 5.0)], {}, folder)
+
+    @pytest.mark.parametrize(("options", "stored"), [([], False), (["--write", "--seeds", "2"], True)])
+    def test_data_are_written_only_when_asked_for(self, options, stored, monkeypatch, tmp_path):
+        written = []
+        monkeypatch.setattr(common, "store", lambda *given: written.append(given))
+        monkeypatch.setattr(sys, "argv", ["benchmarks/x.py", "--table", "t", *options])
+        common.main("About.", {"t": lambda options: [Row("a", float(options.seeds))], "u": None}, seeds=5)
+        about = {"command": "python benchmarks/x.py --table t --seeds 2", "version": common.shoestring.__version__}
+        assert written == ([("x", "t", [Row("a", 2.0)], about)] if stored else [])
+
+    def test_a_quick_run_is_never_written(self, monkeypatch):
+        monkeypatch.setattr(sys, "argv", ["x.py", "--quick", "--write"])
+        with pytest.raises(SystemExit):
+            common.main("About.", {})
+
+
+def test_limits():
+    assert Row("a", 1.0).met is None
+    assert Row("a", 1.0, at_least=1, at_most=2).met
+    assert not Row("a", 3.0, at_least=1, at_most=2).met
+    assert Row("a", 3.0, at_least=11, at_most=21).required == "11 to 21"
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 1), (["--quick"], 0)])
+def test_a_table_without_its_data_is_skipped_with_a_line(options, code, monkeypatch, capsys):
+    def without(options):
+        raise common.Unavailable("there are no recorded curves")
+
+    monkeypatch.setattr(sys, "argv", ["x.py", *options])
+    try:
+        common.main("About.", {"t": without, "u": lambda options: [Row("a", 1.0)]})
+        left = 0
+    except SystemExit as ended:
+        left = ended.code
+    shown = capsys.readouterr()
+    assert left == code
+    assert "t is skipped: there are no recorded curves" in shown.err
+    assert "measured" in shown.out
