@@ -22,7 +22,7 @@ LAYERS = [
     {"models"},
     {"core"},
     {"spaces"},
-    {"errors", "_lazy"},
+    {"errors", "_lazy", "_arrays"},
 ]
 
 

@@ -27,8 +27,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from shoestring._arrays import Array, Codes, Mask
 from shoestring.augment.estimates import NEUTRAL, Estimate, Estimates, confidence_width, estimate_rewards, mean_rewards
-from shoestring.augment.policies import POLICIES, Array, Integers, Mask
+from shoestring.augment.policies import POLICIES
 
 RESERVOIR = 1000
 _ENOUGH = 20
@@ -44,7 +45,7 @@ class Bandit:
     (1, 0.5, 1)
     """
 
-    counts: Integers = field(default_factory=lambda: np.zeros(POLICIES, dtype=np.int64))
+    counts: Codes = field(default_factory=lambda: np.zeros(POLICIES, dtype=np.int64))
     totals: Array = field(default_factory=lambda: np.zeros(POLICIES))
     squares: Array = field(default_factory=lambda: np.zeros(POLICIES))
     active: Mask = field(default_factory=lambda: np.ones(POLICIES, dtype=bool))

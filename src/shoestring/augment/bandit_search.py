@@ -24,12 +24,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from shoestring._arrays import Codes
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.checkpoint import Checkpoint
 from shoestring.augment.estimates import Estimate, check_choice
 from shoestring.augment.images import Batches, as_floats
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import PAIRS, PER_PAIR, Integers, Policy, decoded
+from shoestring.augment.policies import PAIRS, PER_PAIR, Policy, decoded
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.progress import show_progress
 from shoestring.augment.pruning import Pruning, first_policies, next_policies
@@ -144,7 +145,7 @@ class Search:
         self.settings, self.training, self.batches, self.budget = settings, training, batches, budget
         self._first = first_policies(settings.pruning)
         self.bandit = Bandit(active=self._first)
-        self.stages: Integers = np.zeros(PAIRS, dtype=np.int64)
+        self.stages: Codes = np.zeros(PAIRS, dtype=np.int64)
         self.step = 0  # search steps done
         self.round = 0  # 0 is the first pass
         self.round_start = 0  # the step at which the round started
@@ -248,7 +249,7 @@ class Search:
         return self.bandit.sample(generator(self.settings.seed, self.step, "policy"))
 
     @cached_property
-    def _first_order(self) -> Integers:
+    def _first_order(self) -> Codes:
         """The policies of the first pass in random order, one of each pair before the second of any."""
         rng = generator(self.settings.seed, 0, "first pass")
         mask = self._first.reshape(PAIRS, PER_PAIR)

@@ -29,7 +29,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from shoestring.augment.policies import OPERATIONS, PAIRS, PER_PAIR, Array, Integers, sum_by_pair
+from shoestring._arrays import Array, Codes
+from shoestring.augment.policies import OPERATIONS, PAIRS, PER_PAIR, sum_by_pair
 from shoestring.errors import MethodError
 
 Estimate = Literal["shrunk", "mean"]
@@ -47,7 +48,7 @@ class Estimates:
     pairs: Array
     policy_ucbs: Array
     pair_ucbs: Array
-    pair_counts: Integers
+    pair_counts: Codes
 
 
 def check_choice(option: str, value: str, choices: Any) -> None:
@@ -56,7 +57,7 @@ def check_choice(option: str, value: str, choices: Any) -> None:
         raise MethodError(f"{option}={value!r} is not known; there are {', '.join(map(repr, get_args(choices)))}")
 
 
-def estimate_rewards(counts: Integers, totals: Array, squares: Array, kind: Estimate) -> Estimates:
+def estimate_rewards(counts: Codes, totals: Array, squares: Array, kind: Estimate) -> Estimates:
     """Estimates from plays, sums of rewards and sums of squared rewards, each (22500,)."""
     check_choice("estimate", kind, Estimate)
     pair_counts, pair_totals = sum_by_pair(counts), sum_by_pair(totals)
@@ -67,18 +68,18 @@ def estimate_rewards(counts: Integers, totals: Array, squares: Array, kind: Esti
     return Estimates(policies, pairs, policies + widths, pairs + pair_widths, pair_counts)
 
 
-def confidence_width(plays: int, counts: Integers) -> Array:
+def confidence_width(plays: int, counts: Codes) -> Array:
     """The width C·√(2·ln n / n_k) of Eqs. 3.2 and 3.6 of the thesis, with n_k at least 1."""
     return np.asarray(C * np.sqrt(2.0 * math.log(max(plays, 1)) / np.maximum(counts, 1)))
 
 
-def mean_rewards(counts: Integers, totals: Array) -> Array:
+def mean_rewards(counts: Codes, totals: Array) -> Array:
     """Sample means; ½ where there is no play."""
     return np.where(counts > 0, totals / np.maximum(counts, 1), NEUTRAL)
 
 
 def _shrunk(
-    counts: Integers, totals: Array, squares: Array, pair_counts: Integers, pair_totals: Array
+    counts: Codes, totals: Array, squares: Array, pair_counts: Codes, pair_totals: Array
 ) -> tuple[Array, Array]:
     """The empirical Bayes estimates of the policies and of the pairs."""
     noise, policy_variance = _variances(counts, totals, squares)
@@ -91,13 +92,13 @@ def _shrunk(
     return pair_of_policy + _shrinkage(policy_variance, noise, counts) * residual, pairs
 
 
-def _shrinkage(variance: float, noise: float, counts: Integers) -> Array:
+def _shrinkage(variance: float, noise: float, counts: Codes) -> Array:
     """The share τ²/(τ² + σ²/n) of a deviation that is kept; 0 without plays."""
     total = variance * counts + noise
     return np.where(counts > 0, variance * counts / (total if noise > 0 else np.maximum(total, 1e-300)), 0.0)
 
 
-def _variances(counts: Integers, totals: Array, squares: Array) -> tuple[float, float]:
+def _variances(counts: Codes, totals: Array, squares: Array) -> tuple[float, float]:
     """σ² within policies and τ² of policies within pairs, by a nested analysis of variance (method of moments)."""
     n, played = int(counts.sum()), np.count_nonzero(counts)
     pair_counts = sum_by_pair(counts)
@@ -113,7 +114,7 @@ def _variances(counts: Integers, totals: Array, squares: Array) -> tuple[float, 
     return noise, max((float(policy_squares - pair_squares) - noise * (played - pairs)) / exposure, 0.0)
 
 
-def _operation_effects(pair_counts: Integers, pair_totals: Array, spread: float) -> Array:
+def _operation_effects(pair_counts: Codes, pair_totals: Array, spread: float) -> Array:
     """m + a + b for each pair (225,): least squares over the plays, with a ridge on the 30 effects a and b.
 
     The ridge solution is the posterior mean of the effects. Its strength σ²/τ² is found by a few EM steps.
@@ -133,7 +134,7 @@ def _operation_effects(pair_counts: Integers, pair_totals: Array, spread: float)
     return np.asarray(m + (first[:, None] + second[None, :]).ravel())
 
 
-def _effect_variance(residual: Array, counts: Integers, spread: float) -> float:
+def _effect_variance(residual: Array, counts: Codes, spread: float) -> float:
     """The variance of effects observed with noise: that of the residuals minus that of the noise, at least 0."""
     n = counts[counts > 0]
     return max(float(np.average(residual[counts > 0] ** 2 - spread / n, weights=n)), 0.0)

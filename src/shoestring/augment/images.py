@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shoestring._arrays import Codes
 from shoestring.augment.operations import check_images
-from shoestring.augment.policies import Integers
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
 
@@ -21,7 +21,7 @@ class Images(NamedTuple):
     images: Tensor
     labels: Tensor
 
-    def select(self, rows: Integers) -> Images:
+    def select(self, rows: Codes) -> Images:
         index = torch.as_tensor(rows, device=self.images.device)
         return Images(self.images[index], self.labels[index])
 
@@ -49,7 +49,7 @@ class Batches:
         self._train, self._valid = self._train.to(device), self._valid.to(device)
         self._size, self._valid_size = min(batch, len(self._train.images)), min(valid_batch, len(self._valid.images))
         self._seed = seed
-        self._epoch: tuple[int, Integers] | None = None  # its number and the order of its images
+        self._epoch: tuple[int, Codes] | None = None  # its number and the order of its images
 
     def training(self, step: int) -> Images:
         """The next batch of an epoch; each epoch has an order of its own."""

@@ -14,13 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Codes
 from shoestring.errors import SpaceError
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 OPERATIONS = (
     "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "AutoContrast", "Invert", "Equalize",
@@ -115,7 +111,7 @@ class Policy:
         return f"{self.first}({self.first_level}), {self.second}({self.second_level})"
 
 
-def decoded(policies: Any) -> tuple[Integers, Integers]:
+def decoded(policies: Any) -> tuple[Codes, Codes]:
     """Operations and levels of policy numbers, both (n, 2): column 0 is applied first.
 
     >>> operations, levels = decoded([Policy("ShearY", 3, "Cutout", 7).index])
@@ -131,7 +127,7 @@ def sum_by_pair(values: Any) -> Any:
     return values.reshape(PAIRS, PER_PAIR).sum(axis=1)
 
 
-def stage_of_levels() -> Integers:
+def stage_of_levels() -> Codes:
     """For each of a pair's hundred policies, the first magnitude stage that includes it (Figure 3.3), shape (100,).
 
     >>> [int((stage_of_levels() <= stage).sum()) for stage in range(STAGES)]

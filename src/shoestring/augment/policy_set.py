@@ -17,9 +17,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoestring._arrays import Array, Codes
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.estimates import C, Estimate, Estimates, check_choice, estimate_rewards
-from shoestring.augment.policies import OPERATIONS, PER_PAIR, POLICIES, Array, Integers, Pair, Policy
+from shoestring.augment.policies import OPERATIONS, PER_PAIR, POLICIES, Pair, Policy
 from shoestring.errors import MethodError, StorageError
 
 _FORMAT = 1
@@ -72,7 +73,7 @@ class PolicySet:
     Rotate(3), Color(1) | Invert, Color
     """
 
-    counts: Integers
+    counts: Codes
     totals: Array
     squares: Array
     estimate: Estimate = "shrunk"
@@ -101,11 +102,11 @@ class PolicySet:
         check_choice("by", by, Value)
         return self._estimates.policies if by == "mean" else self._estimates.policy_ucbs
 
-    def order(self, by: Value = "mean") -> Integers:
+    def order(self, by: Value = "mean") -> Codes:
         """The indices of the policies that were played, best first, by their ``"mean"`` or their ``"ucb"``."""
         return _best_first(self._values(by), self.counts)
 
-    def pair_order(self) -> Integers:
+    def pair_order(self) -> Codes:
         """The indices of the pairs that were played, best first."""
         return _best_first(self._estimates.pairs, self._estimates.pair_counts)
 
@@ -139,7 +140,7 @@ class PolicySet:
         """The thesis's choice: the n best by UCB and the n best by mean; by default n is a fifth of those played."""
         return self._ranked(self.union_order(n))
 
-    def union_order(self, n: int | None = None) -> Integers:
+    def union_order(self, n: int | None = None) -> Codes:
         """The indices of :meth:`union`, best mean first."""
         n = max(round(_UNION_SHARE * np.count_nonzero(self.counts)), 1) if n is None else n
         by_mean = self.order("mean")
@@ -215,11 +216,11 @@ class PolicySet:
 
         return AugmentModule(self, seed=seed)
 
-    def _ranked(self, order: Integers) -> tuple[RankedPolicy, ...]:
+    def _ranked(self, order: Codes) -> tuple[RankedPolicy, ...]:
         rows = _table(order, self._values("mean"), self._values("ucb"), self.counts)
         return tuple(RankedPolicy(Policy.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
 
-    def _ranked_pairs(self, order: Integers) -> tuple[RankedPair, ...]:
+    def _ranked_pairs(self, order: Codes) -> tuple[RankedPair, ...]:
         rows = _table(order, self._estimates.pairs, self._estimates.pair_ucbs, self._estimates.pair_counts)
         return tuple(RankedPair(Pair.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
 
@@ -234,11 +235,11 @@ def policies_of(pairs: Iterable[Pair | RankedPair]) -> tuple[Policy, ...]:
     return tuple(Policy.at(index * PER_PAIR + levels) for index in sorted(indices) for levels in range(PER_PAIR))
 
 
-def _table(order: Integers, means: Array, ucbs: Array, counts: Integers) -> Iterator[tuple[int, float, float, int]]:
+def _table(order: Codes, means: Array, ucbs: Array, counts: Codes) -> Iterator[tuple[int, float, float, int]]:
     return zip(order.tolist(), *(values[order].tolist() for values in (means, ucbs, counts)), strict=True)
 
 
-def _best_first(values: Array, counts: Integers) -> Integers:
+def _best_first(values: Array, counts: Codes) -> Codes:
     """Indices of those with plays, best first; ties by more plays, then in a fixed order that favours no operation."""
     played = np.flatnonzero(counts)
     scrambled = played * 7919 % POLICIES  # a permutation of the indices, since 7919 and 22500 are coprime

@@ -16,9 +16,10 @@ from typing import Literal
 
 import numpy as np
 
+from shoestring._arrays import Array, Codes, Mask
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.estimates import Estimate
-from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, STAGES, Array, Integers, Mask, stage_of_levels
+from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, STAGES, stage_of_levels
 
 Pruning = Literal["eop", "sh", "none"]
 
@@ -33,7 +34,7 @@ def first_policies(pruning: Pruning) -> Mask:
 
 
 def next_policies(
-    pruning: Pruning, round: int, bandit: Bandit, stages: Integers, estimate: Estimate, rng: np.random.Generator
+    pruning: Pruning, round: int, bandit: Bandit, stages: Codes, estimate: Estimate, rng: np.random.Generator
 ) -> Mask:
     """The policies that are active after ``round`` (1, 2, …); ``stages`` (225,) of the pairs is changed in place."""
     if pruning == "none":
@@ -51,12 +52,12 @@ def next_policies(
     return _at_stages(pairs, stages)  # lines 1 and 8
 
 
-def _largest_first(values: Array, rng: np.random.Generator) -> Integers:
+def _largest_first(values: Array, rng: np.random.Generator) -> Codes:
     """Indices from the largest value to the smallest, ties in random order."""
     return np.lexsort((rng.random(len(values)), -values))
 
 
-def _at_stages(pairs: Integers, stages: Integers) -> Mask:
+def _at_stages(pairs: Codes, stages: Codes) -> Mask:
     """The policies of some pairs at their magnitude stages."""
     mask = np.zeros((PAIRS, PER_PAIR), dtype=bool)
     mask[pairs] = stage_of_levels()[None, :] <= stages[pairs, None]

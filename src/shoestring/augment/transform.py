@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shoestring._arrays import Codes
 from shoestring.augment.images import as_tensor
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import Integers, Policy, decoded
+from shoestring.augment.policies import Policy, decoded
 from shoestring.augment.policy_set import PolicySet, RankedPolicy
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
@@ -80,7 +81,7 @@ class AugmentModule(torch.nn.Module):  # type: ignore[misc]
         return repr(self.augment)
 
 
-def _indices(policies: Policies) -> Integers:
+def _indices(policies: Policies) -> Codes:
     chosen = policies.keep() if isinstance(policies, PolicySet) else policies
     if not chosen:
         raise SpaceError("there is no policy to apply: the set is empty")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes, Mask
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 
 # For how many steps losses are kept up to date at the same time: samplers may fit at different steps of one study.
@@ -44,12 +45,12 @@ class Observations:
     =========  =======  ==============================================================
     """
 
-    points: NDArray[np.float64]
-    reached: NDArray[np.int64]
-    failed: NDArray[np.bool_]
-    pending: NDArray[np.bool_]
-    last: NDArray[np.int64]
-    last_loss: NDArray[np.float64]
+    points: Array
+    reached: Codes
+    failed: Mask
+    pending: Mask
+    last: Codes
+    last_loss: Array
 
     def __init__(self) -> None:
         self._room: dict[str, NDArray[Any]] = {
@@ -60,7 +61,7 @@ class Observations:
             "last_loss": np.empty(0),
         }
         self._count = 0
-        self._columns: dict[int, NDArray[np.float64]] = {}
+        self._columns: dict[int, Array] = {}
         self._arms: list[Arm] = []
         self._new_arms, self._trials, self._readings, self._closings = (Cursor() for _ in range(4))
 
@@ -109,7 +110,7 @@ class Observations:
         for step, column in self._columns.items():
             column[index] = _mean_loss(arm, step)
 
-    def losses(self, step: int) -> NDArray[np.float64]:
+    def losses(self, step: int) -> Array:
         """Per arm, the mean loss at a step over its trials; NaN where there is none. Shape (n,).
 
         A trial that finished early keeps its last loss. Trials that failed do not count.

@@ -10,8 +10,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Mask
 from shoestring.core.decisions import Proposal, Sampler
 from shoestring.core.history import Cursor, History
 from shoestring.spaces.codec import Codec, Config
@@ -48,13 +48,13 @@ class _FreeRows:
             self._where.setdefault(Codec.key(row), []).append(i)
         self._arms = Cursor()
 
-    def update(self, history: History) -> NDArray[np.bool_]:
+    def update(self, history: History) -> Mask:
         for arm in self._arms.new(history.arms):
             self.mask[self._where.get(Codec.key(arm.config), [])] = False
         return self.mask
 
 
-def free_rows(history: History) -> NDArray[np.bool_]:
+def free_rows(history: History) -> Mask:
     """Which rows of the table that a study is played on have not been tried. Shape (number of rows,)."""
     return history.cached("free rows", lambda: _FreeRows(history.codec.rows or [])).update(history)
 

@@ -19,8 +19,8 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import Arm, Cursor, History
 from shoestring.core.observations import with_room
@@ -34,7 +34,6 @@ from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
 
-Array = NDArray[np.float64]
 Learning = Literal["ml", "slice", None]
 Scale = Literal["ranks", "raw"]
 

@@ -30,8 +30,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Mask
 from shoestring.core.decisions import Continue, Decision, Start, read_state
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.core.untried import propose_new, tried
@@ -52,8 +52,6 @@ from shoestring.samplers import Random
 from shoestring.samplers.candidates import around
 from shoestring.schedulers.rungs import top_resource
 from shoestring.spaces.codec import Codec, Config
-
-Array = NDArray[np.float64]
 
 # Promotions by rank compare trials at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
 _RUNG = 2
@@ -342,7 +340,7 @@ class _State:
         return np.array([*self.milestones, math.inf])[places] - self.step
 
     @property
-    def trainable(self) -> NDArray[np.bool_]:
+    def trainable(self) -> Mask:
         """Which columns can be started or continued."""
         mask = self.paused.copy()
         mask[: len(self.pool)] |= self.pool.untried

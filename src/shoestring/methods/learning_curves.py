@@ -13,14 +13,12 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.decisions import Done, Wait
 from shoestring.core.history import Cursor, History
 from shoestring.core.randomness import generator
 from shoestring.spaces.codec import Codec, Config
-
-Array = NDArray[np.float64]
 
 
 def remaining_steps(history: History) -> float:

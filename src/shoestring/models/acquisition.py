@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-Array = NDArray[np.float64]
+from shoestring._arrays import Array
+
 Scored = tuple[Array, Array, Array]
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)

@@ -28,13 +28,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes, Mask
 from shoestring.models.acquisition import expected_improvement
 from shoestring.models.freeze_thaw import Mixture
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 # The numbers of readings that the look ahead considers.
 AHEAD = (1, 2, 3, 5, 8, 13, 21, 34)
@@ -72,7 +69,7 @@ class Outlook:
     best: Array
 
     @classmethod
-    def of(cls, belief: Mixture, means: Array, steps: Codes, remaining: float, trainable: NDArray[np.bool_]) -> Outlook:
+    def of(cls, belief: Mixture, means: Array, steps: Codes, remaining: float, trainable: Mask) -> Outlook:
         """The outlook given M, the ``steps`` of the grid's times, and which arms are ``trainable``.
 
         If no arm can afford its next time, every arm is treated as if it could, so that the last steps are spent.

@@ -30,11 +30,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Mask
 from shoestring.models.kernels import Kernel
-
-Array = NDArray[np.float64]
 
 # The column of a reading whose configuration is not among X.
 _OUTSIDE = -1
@@ -161,7 +159,7 @@ class CurveProcess:
     def _deviation(self, scale: float, explained: Array) -> Array:
         return np.sqrt(scale * np.maximum(self.prior_variance - explained, 1e-12))
 
-    def _covariance(self, M: Array, at: Array | float, other: Array, same: NDArray[np.bool_]) -> Array:
+    def _covariance(self, M: Array, at: Array | float, other: Array, same: Mask) -> Array:
         """The covariance of two different readings."""
         p, gap = self.prior, np.abs(at - other)
         shared = np.exp(-(gap**2) / (2 * p.shared_length**2))

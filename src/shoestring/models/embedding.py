@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from shoestring._arrays import Array, Codes, Mask
 
 _HALF = 0.5**0.5
 
@@ -37,7 +35,7 @@ class Embedding:
     """
 
     choices: Codes
-    optional: NDArray[np.bool_]
+    optional: Mask
 
     @cached_property
     def axis(self) -> Codes:

@@ -17,12 +17,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.models.freeze_thaw import Belief, TimeGrid
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @lru_cache

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from shoestring._arrays import Array
 
 _TREES = 30
 _BAGS, _STAGES, _DEPTH, _RATE = 5, 12, 3, 0.3

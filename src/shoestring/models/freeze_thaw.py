@@ -38,15 +38,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dsymv, dsyr
 
+from shoestring._arrays import Array, Codes
 from shoestring.errors import MethodError
 from shoestring.models.kernels import Kernel
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from shoestring._arrays import Array, Codes
 from shoestring.models.freeze_thaw import Parameters, distances, log_likelihood
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 Density = Callable[[Array], float]
 
 _SCALES = ("alpha", "beta", "decay", "noise", "spread", "own", "lengthscale")

@@ -28,16 +28,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import OptimizeResult, minimize
 
+from shoestring._arrays import Array, Codes
 from shoestring.models.kernels import matern52
 from shoestring.models.warping import NO_WARP, Warp
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 # Added to the learned noise: keeps the factorisation stable where two points are almost the same.
 _JITTER = 1e-8

@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.errors import MethodError
-
-Array = NDArray[np.float64]
 
 
 def matern52(r: Array, variance: float = 1.0) -> tuple[Array, Array]:

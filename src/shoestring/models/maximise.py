@@ -10,12 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.spaces.axes import Axis
 from shoestring.spaces.codec import Codec
-
-Array = NDArray[np.float64]
 
 # Points (m, d), NaN where a coordinate is inactive, to scores (m,), and to scores and gradients (m, d).
 Score = Callable[[Array], Array]
@@ -102,7 +100,7 @@ def stepped(points: Array, codec: Codec, score: Score, rounds: int = 3, sweep: i
     return points
 
 
-def neighbours(points: Array, codec: Codec, sweep: int = 0) -> tuple[Array, NDArray[np.int64]]:
+def neighbours(points: Array, codec: Codec, sweep: int = 0) -> tuple[Array, Codes]:
     """Points that differ on one discrete axis, and for each the index of the point it is a neighbour of."""
     near, owner = [np.empty((0, points.shape[1]))], []
     for i, point in enumerate(points):

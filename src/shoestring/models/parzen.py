@@ -27,10 +27,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from shoestring._arrays import Array, Codes
 
 # The least probability of a value, which keeps the logarithms finite.
 _TINY = 1e-300

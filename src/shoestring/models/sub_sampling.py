@@ -18,9 +18,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from shoestring._arrays import Array
+
+Vector = Array
 
 _ROUNDING = 1e-11
 

@@ -32,13 +32,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
+from shoestring._arrays import Array
 from shoestring.models.kernels import Kernel
-
-Array = NDArray[np.float64]
 
 
 class Drift(Protocol):

@@ -17,10 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from shoestring._arrays import Array, Codes
 
 # Coordinates keep this distance from 0 and 1, where the slope may be infinite.
 _EDGE = 1e-3

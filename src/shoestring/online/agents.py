@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.randomness import generator
 from shoestring.models.acquisition import ACQUISITIONS, Scored, upper_confidence_bound
 from shoestring.models.time_varying import ArmFilter, Forgetting, Readings, TimeVaryingProcess, WindowedProcess
@@ -19,7 +20,6 @@ from shoestring.online.local_optima import Neighbourhoods, search
 from shoestring.online.prior import Prior
 from shoestring.online.suggestion import Posterior, Suggestion
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Acquisition = Literal["ucb", "ei", "pi"]
 

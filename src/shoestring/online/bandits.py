@@ -25,14 +25,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
 from shoestring.online.domains import Arms, Domain
 from shoestring.online.suggestion import Agent, Suggestion
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.errors import SpaceError
 from shoestring.spaces.codec import Codec
 from shoestring.spaces.definition import as_space
-
-Array = NDArray[np.float64]
 
 # The exact posterior of so many arms is a matrix of 200 MB.
 _MOST_ARMS = 5_000

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from shoestring._arrays import Array, Mask
 from shoestring.models.maximise import Score, ScoreWithGradient, ascended, stepped
 from shoestring.online.domains import Arms
 from shoestring.spaces.codec import Codec
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 # Local optima that mean shift with this bandwidth moves to the same place are one.
@@ -66,7 +66,7 @@ class Neighbourhoods:
         return nearest
 
     @cached_property
-    def _at_the_end(self) -> NDArray[np.bool_]:
+    def _at_the_end(self) -> Mask:
         """Arms on the border of the range that have a neighbour: there the score often just rises out of the range."""
         low, high = self._scaled.min(axis=0), self._scaled.max(axis=0)
         border = ((self._scaled <= low) | (self._scaled >= high)) & (high > low)

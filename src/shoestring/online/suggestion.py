@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.models.acquisition import expected_improvement
 from shoestring.online.domains import Domain
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError, ReadingError, StudyMismatch
 from shoestring.online.domains import Arms, as_domain
@@ -53,10 +53,10 @@ class RoundRecord:
 class PlotData:
     """What to draw of a finite domain: the posterior in the current round, and which arms were played."""
 
-    points: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    half_width: NDArray[np.float64]
+    points: Array
+    mean: Array
+    deviation: Array
+    half_width: Array
     arms: list[int]
     looked: list[bool]
 

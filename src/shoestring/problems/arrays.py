@@ -10,12 +10,11 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.errors import SpaceError
 
 if TYPE_CHECKING:
     from shoestring.core.events import Mode
-
-Array = NDArray[np.float64]
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -18,6 +18,7 @@ from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Constant,
 from ConfigSpace.hyperparameters import FloatHyperparameter, IntegerHyperparameter
 from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.history import History
 from shoestring.errors import SpaceError
 from shoestring.problems import arrays
@@ -165,7 +166,7 @@ class CurveTable:
         return gap / typical
 
 
-def _checked_curves(Y: Any) -> arrays.Array:
+def _checked_curves(Y: Any) -> Array:
     curves = np.asarray(Y, dtype=float)
     if curves.ndim != 2 or not curves.size:
         raise SpaceError(f"Y has the shape {curves.shape}; it needs one row per configuration and one column per step")
@@ -272,7 +273,7 @@ def _number_equal_rows(columns: dict[str, list[Any]], space: ConfigurationSpace)
     space.add(Integer(_RECORDING, (0, max(numbers))))
 
 
-def _best_of_rows(Y: arrays.Array, mode: str) -> arrays.Array:
+def _best_of_rows(Y: Array, mode: str) -> Array:
     """Each row's best reading before its first non-finite one, which ends the trial; rows without any are left out."""
     reachable = np.logical_and.accumulate(np.isfinite(Y), axis=1)
     if not reachable.any():
@@ -281,7 +282,7 @@ def _best_of_rows(Y: arrays.Array, mode: str) -> arrays.Array:
     return np.asarray(sign * np.where(reachable, sign * Y, np.inf)[reachable[:, 0]].min(axis=1))
 
 
-def _hold_last_readings(Y: arrays.Array, held: dict[str, NDArray[Any]]) -> arrays.Array:
+def _hold_last_readings(Y: Array, held: dict[str, NDArray[Any]]) -> Array:
     if "length" not in held:
         return Y
     length = np.asarray(held["length"], dtype=int)
@@ -291,6 +292,6 @@ def _hold_last_readings(Y: arrays.Array, held: dict[str, NDArray[Any]]) -> array
     return np.where(over & planned[:, None], last[:, None], Y)
 
 
-def _durations(cost: NDArray[Any] | None, skip: int) -> arrays.Array | None:
+def _durations(cost: NDArray[Any] | None, skip: int) -> Array | None:
     """Seconds per step from seconds since the start."""
     return None if cost is None else np.diff(np.asarray(cost, dtype=float), axis=1, prepend=0.0)[:, skip:]

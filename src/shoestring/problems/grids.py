@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Constant, Float, OrdinalHyperparameter
 
+from shoestring._arrays import Array
 from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
 from shoestring.problems import arrays
@@ -137,9 +138,9 @@ def _as_repeats(values: Any, axes: int) -> Any:
     return array[..., None] if array is not None and array.ndim == axes else array
 
 
-def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> arrays.Array:
+def _with_repeats(values: Any, axes: Mapping[str, Sequence[Any]]) -> Array:
     """The array with an axis for repeated runs, of length 1 if there were none."""
-    array: arrays.Array = _as_repeats(values, len(axes))
+    array: Array = _as_repeats(values, len(axes))
     lengths = tuple(len(axis) for axis in axes.values())
     if array.shape[:-1] != lengths or not array.size:
         raise SpaceError(
@@ -163,7 +164,7 @@ def _parameter(name: str, axis: list[Any], continuous: bool) -> Any:
     return CategoricalHyperparameter(name, axis)
 
 
-def _means(values: arrays.Array) -> arrays.Array:
+def _means(values: Array) -> Array:
     """Means over the recorded runs, NaN where there is none."""
     recorded = np.isfinite(values)
     counts = recorded.sum(axis=-1)
@@ -171,7 +172,7 @@ def _means(values: arrays.Array) -> arrays.Array:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _where_best(means: arrays.Array, mode: str) -> tuple[int, ...]:
+def _where_best(means: Array, mode: str) -> tuple[int, ...]:
     if not np.isfinite(means).any():
         raise SpaceError("the array holds no finite value: every trial would fail")
     place = np.nanargmin(means) if mode == "min" else np.nanargmax(means)

@@ -28,8 +28,8 @@ from hashlib import blake2b
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.randomness import generator
@@ -44,7 +44,6 @@ from shoestring.samplers.simple import first_design
 from shoestring.samplers.tpe import TPE
 from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
 
-Array = NDArray[np.float64]
 Source = Literal["tpe", "cma", "latin", "random", "local", "climb"]
 Model = Literal["gp", "et", "rf", "gbt"]
 
@@ -184,7 +183,7 @@ class BOES:
                 scores[model] = acquire(mean, sd, best - margin)[0]
         return scores
 
-    def _ranked(self, scores: dict[str, Array]) -> tuple[NDArray[np.int64], dict[int, int]]:
+    def _ranked(self, scores: dict[str, Array]) -> tuple[Codes, dict[int, int]]:
         """The candidates from best to worst (Algorithm 5, line 5), and how many models have one first."""
         from scipy.stats import rankdata
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array
 from shoestring.core.history import History
 from shoestring.core.untried import free_rows, tried
 from shoestring.spaces.codec import Codec
@@ -14,7 +14,6 @@ from shoestring.spaces.codec import Codec
 if TYPE_CHECKING:
     from shoestring.models.embedding import Embedding
 
-Array = NDArray[np.float64]
 
 # Of a table with more free rows than this, a random part is scored.
 _MOST_ROWS = 2000

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal, read_state
 from shoestring.core.history import Cursor, History
 from shoestring.core.options import check_whole
@@ -30,9 +30,6 @@ from shoestring.core.untried import random_config
 from shoestring.models.embedding import Embedding
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.training import training_set
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 # The best share of the arms that the first distribution is laid around, and how many at the least.
 _SHARE, _LEAST = 0.15, 4

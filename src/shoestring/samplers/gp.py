@@ -20,8 +20,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.options import check_choices, check_number, check_whole
@@ -35,7 +35,6 @@ from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned
 if TYPE_CHECKING:
     from shoestring.models.gaussian_process import Process
 
-Array = NDArray[np.float64]
 
 AcquisitionName = Literal["log-ei", "ei", "pi", "ucb"]
 # The kernel's parameters are learned from at most so many arms.
@@ -186,7 +185,7 @@ class Surrogate:
         return np.vstack([climbed(points[top], self.history.codec, self.score, self.slope), points])
 
 
-def ascending(values: Array) -> NDArray[np.int64]:
+def ascending(values: Array) -> Codes:
     """The order of the values, ties by place."""
     return np.argsort(values, kind="stable")
 

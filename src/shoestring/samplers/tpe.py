@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.observations import Observations, observed
@@ -39,9 +39,6 @@ from shoestring.models.parzen import Parzen, fit
 from shoestring.samplers.candidates import first_free
 from shoestring.samplers.simple import first_design
 from shoestring.spaces.codec import Codec
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 # An ordered axis with more values than this is treated as a real one.
 _FEW = 64

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.core.history import History
 from shoestring.core.observations import observed
 from shoestring.models.scores import normal_scores
-
-Array = NDArray[np.float64]
 
 Transform = Literal["none", "tame", "rank"]
 
@@ -38,7 +36,7 @@ class TrainingSet:
     """
 
     step: int
-    arms: NDArray[np.int64]
+    arms: Codes
     points: Array
     losses: Array
     failed: Array
@@ -61,7 +59,7 @@ def training_set(history: History, enough: int) -> TrainingSet | None:
     return TrainingSet(step, known, seen.points[known], losses[known], seen.points[seen.failed], seen.points[running])
 
 
-def thinned(losses: Array, most: int) -> NDArray[np.int64]:
+def thinned(losses: Array, most: int) -> Codes:
     """Which arms a model is fitted to if there are more than it can take: the best half, and evenly of the others.
 
     >>> import numpy as np

@@ -13,8 +13,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.errors import SpaceError
 from shoestring.spaces.axes import Axis, axis_of
 from shoestring.spaces.configspace import ConfigSpace
@@ -56,12 +56,12 @@ class Codec:
         return len(self.axes)
 
     @cached_property
-    def choices(self) -> NDArray[np.int64]:
+    def choices(self) -> Codes:
         """Per coordinate, the number of unordered choices; 0 for an ordered one."""
         return np.array([axis.cells or 0 if axis.categorical else 0 for axis in self.axes], dtype=np.int64)
 
     @cached_property
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Codes:
         """Per coordinate, the number of its values; 0 for a real range."""
         return np.array([axis.cells or 0 for axis in self.axes], dtype=np.int64)
 
@@ -78,7 +78,7 @@ class Codec:
                 config[name] = self.axes[index].decode(float(point[index]))
         return config
 
-    def encode(self, config: Mapping[str, Any]) -> NDArray[np.float64]:
+    def encode(self, config: Mapping[str, Any]) -> Array:
         """The point of a configuration, NaN where a parameter is inactive."""
         return np.array([axis.encode(config[axis.name]) if axis.name in config else math.nan for axis in self.axes])
 
@@ -117,7 +117,7 @@ class Codec:
         if not self.allowed(dict(config)):
             raise SpaceError(f"the configuration {dict(config)} is forbidden by the space")
 
-    def sample_point(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def sample_point(self, rng: np.random.Generator) -> Array:
         """A random point by the parameters' own priors (uniform unless the space says otherwise)."""
         point = rng.random(len(self.axes))
         for i, prior in self._priors:
@@ -147,7 +147,7 @@ class Codec:
         return None if rows is None else [dict(zip(self._order, row, strict=True)) for row in rows]
 
     @cached_property
-    def row_points(self) -> NDArray[np.float64]:
+    def row_points(self) -> Array:
         return np.array([self.encode(row) for row in self.rows or ()])
 
     @cached_property

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Decision
 from shoestring.methods.beliefs import BeliefBasedMethod, Posterior
 from shoestring.methods.learning_curves import expected_improvement
 from shoestring.models.fantasies import Fantasy, gauss_hermite
-
-Array = NDArray[np.float64]
 
 # Started and new arms in the basket.
 _STARTED, _NEW = 10, 3
@@ -81,6 +79,6 @@ def entropies(fantasy: Fantasy, draws: Array) -> Array:
     return np.array(found)
 
 
-def _entropy(lowest: NDArray[np.int64], arms: int) -> float:
+def _entropy(lowest: Codes, arms: int) -> float:
     share = np.bincount(lowest, minlength=arms) / len(lowest)
     return float(-(share[share > 0] * np.log(share[share > 0])).sum())
