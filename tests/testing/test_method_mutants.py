@@ -191,7 +191,7 @@ class TestLogsThatBreakALaw:
                 check_failures_are_kept([*events[:at], read])
 
     def test_a_failure_that_is_said_to_have_finished(self, events):
-        with pytest.raises(AssertionError, match="bad readings: .* said to have finished"):
+        with pytest.raises(AssertionError, match=r"bad readings: .* said to have finished"):
             check_failures_are_kept(self.changed(events, self.failure(events, 1), how="finished"))
 
     def test_a_failure_without_a_message_or_without_a_charge(self, events):

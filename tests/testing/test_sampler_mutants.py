@@ -210,7 +210,7 @@ def test_a_sampler_that_breaks_on_an_unusual_study_is_refused(mutant):
 
 
 def test_a_sampler_that_depends_on_the_order_of_a_set_is_refused():
-    with pytest.raises(AssertionError, match="another process: .*HashOrder"):
+    with pytest.raises(AssertionError, match=r"another process: .*HashOrder"):
         check_another_process(compose(HashOrder(), Full()))
 
 

@@ -97,12 +97,16 @@ def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4)
 def check_another_process(*methods: Method) -> None:
     """Law 2: the same log in another process with another hash seed. The methods must be importable there."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path),
+    }
     done = subprocess.run(
         [sys.executable, "-c", "from shoestring.testing.laws import play_in_child; play_in_child()"],
         input=pickle.dumps(methods),
         capture_output=True,
-        env=environment,
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths},
         check=False,
     )
     assert done.returncode == 0, f"another process: it failed: {done.stderr.decode()}"
@@ -224,7 +228,9 @@ def check_decision(decision: Decision, history: History) -> None:
         assert trial.state == "paused", f"possible decisions: {decision!r}, but that trial is {trial.state}"
         start = trial.step
     last = history.max_resource or decision.until
-    assert start < decision.until <= last, f"possible decisions: {decision!r} is not between steps {start + 1} and {last}"
+    assert start < decision.until <= last, (
+        f"possible decisions: {decision!r} is not between steps {start + 1} and {last}"
+    )
 
 
 def _check_plain(decision: Start | Continue | Replicate) -> None:
@@ -248,12 +254,13 @@ def _contents(history: History) -> bytes:
 
 def _global_generators() -> tuple[Any, ...]:
     name, keys, *rest = np.random.get_state()
-    return random.getstate(), name, tuple(keys), rest  # type: ignore[arg-type]
+    return random.getstate(), name, tuple(keys), rest
 
 
 @contextmanager
 def _another_time() -> Iterator[None]:
-    clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
-    ahead = {name: (lambda clock=clock: clock() + 1e8) for name, clock in clocks.items()}
+    ahead: dict[str, Any] = {
+        name: lambda clock=getattr(time, name): clock() + 1e8 for name in ("time", "monotonic", "perf_counter")
+    }
     with patch.multiple(time, **ahead):
         yield
