@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -97,11 +97,7 @@ def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4)
 def check_another_process(*methods: Method) -> None:
     """Law 2: the same log in another process with another hash seed. The methods must be importable there."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    environment = {
-        **os.environ,
-        "PYTHONHASHSEED": seed,
-        "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path),
-    }
+    paths = os.pathsep.join(path or "." for path in sys.path)
     done = subprocess.run(
         [sys.executable, "-c", "from shoestring.testing.laws import play_in_child; play_in_child()"],
         input=pickle.dumps(methods),
@@ -259,8 +255,9 @@ def _global_generators() -> tuple[Any, ...]:
 
 @contextmanager
 def _another_time() -> Iterator[None]:
-    ahead: dict[str, Any] = {
-        name: lambda clock=getattr(time, name): clock() + 1e8 for name in ("time", "monotonic", "perf_counter")
-    }
-    with patch.multiple(time, **ahead):
+    def ahead(clock: Callable[[], float]) -> Callable[[], float]:
+        return lambda: clock() + 1e8
+
+    clocks: dict[str, Any] = {name: ahead(getattr(time, name)) for name in ("time", "monotonic", "perf_counter")}
+    with patch.multiple(time, **clocks):
         yield
