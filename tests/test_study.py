@@ -138,7 +138,7 @@ class TestBudget:
         assert study.spent["cost"] == 3.0
         assert study.ask() is None
 
-    def test_a_step_that_the_left_over_cost_cannot_buy_is_not_begun(self):
+    def test_a_step_that_the_left_over_cost_cannot_buy_is_not_started(self):
         study = study_of(Budget(cost=5.0), method="random", max_resource=None)
         for _ in range(2):
             study.tell(study.ask(), Reading(1.0, cost=2.0))

@@ -156,8 +156,8 @@ def test_another_budget_makes_other_decisions():
     """A small budget goes to one arm after a few looks; a large one is spread wide first."""
     small, large = run(BHPT(rule="q", learn=None), budget=12), run(BHPT(rule="q", learn=None), budget=120)
     assert len(large.trials) > len(small.trials)
-    begun = [grant.trial for grant in large.history.grants[:12]]
-    assert [grant.trial for grant in small.history.grants] != begun
+    first = [grant.trial for grant in large.history.grants[:12]]
+    assert [grant.trial for grant in small.history.grants] != first
     assert shares(small)[0] >= 5
 
 
@@ -201,7 +201,7 @@ def test_running_grants_are_thought_of_as_done():
     assert study.spent["steps"] == 40
 
 
-def test_the_pool_doubles_when_half_of_it_is_begun():
+def test_the_pool_doubles_when_half_of_it_is_started():
     def flat(trial):
         for _ in range(trial.start, 2):
             yield 1.0 + 0.01 * trial.arm

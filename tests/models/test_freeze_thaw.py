@@ -108,7 +108,7 @@ class TestAgainstTheJoint:
     def test_arms_that_are_not_in_the_belief(self, case):
         parameters, points, times, values, counts, joint = case
         if parameters.start_informs:
-            pytest.skip("there an arm informs by being in the belief, for it has begun")
+            pytest.skip("there an arm informs by being in the belief, for it has started")
         others = np.array([0, 5])  # no readings: leaving them out of the belief changes nothing
         rest = np.setdiff1d(np.arange(7), others)
         belief = observed(parameters, points[rest], times, counts[rest])

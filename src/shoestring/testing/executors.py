@@ -219,7 +219,7 @@ def check_deadline(executor: Executor, folder: Path) -> None:
 
 
 def check_leftovers(executor: Executor) -> None:
-    """A study that begins anew under the name of another, whose database was deleted, finds none of its files."""
+    """A new study with the name of one whose database was deleted finds none of its files."""
     with TemporaryDirectory() as folder:
         storage = Path(folder) / "again.db"
         for _ in range(2):
