@@ -15,10 +15,8 @@ from shoestring import Budget, Reading, Study
 from shoestring.core.decisions import Continue, Done, Replicate, Start
 from shoestring.errors import (
     BudgetError,
-    CorruptLog,
     EverythingFailed,
     MethodError,
-    NewerLog,
     ObjectiveError,
     ReadingError,
     SpaceError,
@@ -140,35 +138,13 @@ class TestBudget:
         assert study.spent["cost"] == 3.0
         assert study.ask() is None
 
-    def test_a_step_that_the_left_over_cost_cannot_buy_is_not_begun(self):
+    def test_a_step_that_the_left_over_cost_cannot_buy_is_not_started(self):
         study = study_of(Budget(cost=5.0), method="random", max_resource=None)
         for _ in range(2):
             study.tell(study.ask(), Reading(1.0, cost=2.0))
         assert study.ask() is None
         assert study.state == "finished"
         assert study.remaining["cost"] == 1.0
-
-    def test_time_while_nothing_ran_is_not_charged(self):
-        study = study_of(Budget(seconds=10.0), method="random")
-        clock = iter([100.0, 101.0, 500.0, 502.0, 900.0] + [900.0] * 100)
-        study._journal.clock = lambda: next(clock)
-        study.tell(study.ask(), {9: 1.0})
-        first = study.spent["seconds"]
-        study.ask()
-        assert study.spent["seconds"] == first
-
-    @pytest.mark.parametrize(
-        "bad",
-        [{}, {"steps": 0}, {"steps": -3}, {"steps": 2.5}, {"seconds": math.nan}, {"cost": "many"}, {"steps": True}],
-    )
-    def test_bad_budgets_are_refused(self, bad):
-        with pytest.raises(BudgetError):
-            Budget(**bad)
-
-    @pytest.mark.parametrize("bad", ["", "many", "10", "10 bananas", "h2", "-3 steps", "5 steps steps", 300, None, [1]])
-    def test_unreadable_budgets_are_refused(self, bad):
-        with pytest.raises(BudgetError):
-            study_of(bad)
 
     def test_a_budget_too_small_for_one_trial_is_refused(self):
         with pytest.raises(BudgetError, match="cannot pay for one trial: the first needs 9 steps"):
@@ -337,60 +313,6 @@ class TestStored:
         one, two = (study_of(method="random", storage=storage) for _ in range(2))
         assert [one.ask().trial, two.ask().trial, one.ask().trial] == [0, 1, 2]
 
-    def test_a_damaged_database_is_an_error_of_ours(self, tmp_path):
-        storage = tmp_path / "a.db"
-        study = study_of("3000 steps", method="random", storage=storage)
-        while (grant := study.ask()) is not None:
-            study.tell(grant, [1.0] * (grant.until - grant.start))
-        del study
-        whole = storage.read_bytes()
-        for damaged in (b"this is no database" * 100, whole[: len(whole) // 2]):
-            for leftover in tmp_path.glob("b.db*"):
-                leftover.unlink()
-            (tmp_path / "b.db").write_bytes(damaged)
-            with pytest.raises(StorageError, match=r"b\.db|event"):
-                Study.load(tmp_path / "b.db", "study")
-
-    def _edit(self, storage, body, seq=1, kind=None):
-        with sqlite3.connect(storage) as connection:
-            connection.execute("UPDATE events SET body = ? WHERE seq = ?", (body, seq))
-            if kind:
-                connection.execute("UPDATE events SET kind = ? WHERE seq = ?", (kind, seq))
-        connection.close()
-
-    @pytest.mark.parametrize(
-        ("body", "kind", "error"),
-        [
-            ('{"v": 99, "trial": 0}', None, NewerLog),
-            ("not json", None, CorruptLog),
-            ("[1]", None, CorruptLog),
-            ('{"v": 2}', None, CorruptLog),
-            ('{"v": 2, "budget": {"steps": 5}}', "invented", CorruptLog),
-            ('{"v": 2, "trial": 0, "step": 1, "value": 0.5}', "reported", CorruptLog),
-            (
-                '{"v":2,"trial":0,"arm":0,"replicate":0,"seed":1,"start":0,"until":9999,"reason":"r","worker":"w","config":{}}',
-                None,
-                CorruptLog,
-            ),
-        ],
-    )
-    def test_a_log_that_cannot_be_is_refused(self, tmp_path, body, kind, error):
-        storage = tmp_path / "a.db"
-        study_of(method="random", storage=storage).ask()
-        self._edit(storage, body, kind=kind)
-        with pytest.raises(error, match=r"event 1|format 99"):
-            Study.load(storage, "study")
-
-    def test_a_missing_event_is_noticed(self, tmp_path):
-        storage = tmp_path / "a.db"
-        study = study_of(method="random", storage=storage)
-        study.tell(study.ask(), [1.0, 2.0, 3.0])
-        with sqlite3.connect(storage) as connection:
-            connection.execute("DELETE FROM events WHERE seq = 2")
-        connection.close()
-        with pytest.raises(CorruptLog, match="event 2 is missing"):
-            Study.load(storage, "study")
-
     def test_verify_names_the_first_event_that_differs(self, tmp_path):
         storage = tmp_path / "a.db"
         study = study_of(method="asha", storage=storage)
@@ -402,7 +324,8 @@ class TestStored:
         with sqlite3.connect(storage) as connection:
             (body,) = connection.execute("SELECT body FROM events WHERE seq = ?", (grants[3],)).fetchone()
             body = body.replace('"config":{"x":', '"config":{"x":0.5,"ignored":', 1)
-        self._edit(storage, body, seq=grants[3])
+            connection.execute("UPDATE events SET body = ? WHERE seq = ?", (body, grants[3]))
+        connection.close()
         found = Study.load(storage, "study").verify()
         assert (found.ok, found.position) == (False, grants[3])
         assert "config" in found.difference
@@ -467,12 +390,6 @@ def test_a_parameter_called_like_a_column_does_not_hide_it():
     study.tell(study.ask(), Reading(0.5, seed=7.0))
     (row,) = study.rows()
     assert (row["step"], row["value"], row["config.value"], row["metric.seed"]) == (1, 0.5, "a", 7.0)
-
-
-def test_loading_a_storage_that_is_not_there_does_not_create_it(tmp_path):
-    with pytest.raises(StorageError, match="there is no storage"):
-        Study.load(tmp_path / "typo.db")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["", "  ", "../up", "a/b", "..", "a\\b", 3])
@@ -546,11 +463,6 @@ def test_a_cost_budget_needs_costs():
     assert "the reading has none" in study.trials[0].message
 
 
-@pytest.mark.parametrize("text", ["5epochs", "5evaluations", "1e2 steps", "1.5e1cost", "5. h", ".5h"])
-def test_budgets_that_can_be_read(text):
-    assert Budget(text)
-
-
 @pytest.mark.parametrize("method", ["asha", "amss", "asha-tpe", "pboss", "sh", "hyperband", "auto"])
 def test_a_small_finite_space_is_carried_to_the_top(method):
     study = Study({"c": [1, 2, 3, 4, 5]}, budget="300 steps", method=method, max_resource=27)
@@ -558,11 +470,3 @@ def test_a_small_finite_space_is_carried_to_the_top(method):
         study.tell(grant, [grant.config["c"] + 1 / step for step in range(grant.start + 1, grant.until + 1)])
     assert study.best.step == 27
     assert study.best.config == {"c": 1}
-
-
-def test_another_programs_database_is_left_alone(tmp_path):
-    with sqlite3.connect(tmp_path / "other.db") as connection:
-        connection.execute("CREATE TABLE studies (study_id INTEGER)")
-    connection.close()
-    with pytest.raises(StorageError, match="another program"):
-        study_of(storage=tmp_path / "other.db")

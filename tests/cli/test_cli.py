@@ -306,7 +306,7 @@ def test_looking_loads_nothing_heavy(studied):
     assert not {"sklearn", "scipy", "rich"} & set(done.stdout.split())
 
 
-# A process begun in the background of a shell ignores Ctrl-C; a person's does not.
+# A process started in the background of a shell ignores Ctrl-C; a person's does not.
 PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -137,9 +137,9 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 def test_it_finds_a_good_arm(rule):
-    problem = table()
-    regrets = [problem.normalised_regret(run(RULES[rule], seed=seed).history) for seed in range(4)]
-    random = [problem.normalised_regret(run("random", seed=seed).history) for seed in range(4)]
+    problem, seeds = table(), range(2 if rule == "slice" else 4)  # slice sampling takes seconds a study
+    regrets = [problem.normalised_regret(run(RULES[rule], seed=seed).history) for seed in seeds]
+    random = [problem.normalised_regret(run("random", seed=seed).history) for seed in seeds]
     assert np.mean(regrets) < 0.3
     assert np.mean(regrets) < np.mean(random)
 
@@ -148,8 +148,8 @@ def test_another_budget_makes_other_decisions():
     """A small budget goes to one arm after a few looks; a large one is spread wide first."""
     small, large = run(BHPT(rule="q", learn=None), budget=12), run(BHPT(rule="q", learn=None), budget=120)
     assert len(large.trials) > len(small.trials)
-    begun = [grant.trial for grant in large.history.grants[:12]]
-    assert [grant.trial for grant in small.history.grants] != begun
+    first = [grant.trial for grant in large.history.grants[:12]]
+    assert [grant.trial for grant in small.history.grants] != first
     assert shares(small)[0] >= 5
 
 
@@ -193,7 +193,7 @@ def test_running_grants_are_thought_of_as_done():
     assert study.spent["steps"] == 40
 
 
-def test_the_pool_doubles_when_half_of_it_is_begun():
+def test_the_pool_doubles_when_half_of_it_is_started():
     def flat(trial):
         for _ in range(trial.start, 2):
             yield 1.0 + 0.01 * trial.arm
@@ -203,13 +203,13 @@ def test_the_pool_doubles_when_half_of_it_is_begun():
     assert study.verify().ok
 
 
-@pytest.mark.parametrize("learn", ["ml", "slice"])
-def test_what_is_learned_is_a_function_of_the_log(learn):
-    """Made anew at every decision, across turns of learning and a pool that doubles, it decides the same."""
+@pytest.mark.parametrize(("learn", "most"), [("ml", 20), ("slice", 7)])
+def test_what_is_learned_is_a_function_of_the_log(learn, most):
+    """Rebuilt for a decision, across turns of learning and a pool that doubles, it decides the same."""
     method = BHPT(pool=8, learn=learn)
     study, events = played(method, budget=ss.Budget(steps=20))
     assert len(study.trials) > 4, "more than half of the first pool"
-    check_cached_equals_fresh(method, events)
+    check_cached_equals_fresh(method, events, most)
 
 
 def test_a_finite_space_is_trained_to_its_end():

@@ -71,7 +71,7 @@ class TestProcess:
         variance = PARAMETERS.variance - (k * np.linalg.solve(K, k)).sum(axis=0)
         np.testing.assert_allclose(sd, np.sqrt(variance), atol=1e-4)
 
-    def test_extending_is_the_same_as_beginning_anew(self):
+    def test_extending_is_the_same_as_starting_over(self):
         Z, y = data()
         new = np.random.default_rng(1).random((5, 4))
         whole = Process.given(Z, y, AXIS, PARAMETERS)

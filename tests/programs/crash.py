@@ -21,6 +21,12 @@ STEPS = 400
 PAUSE = float(os.environ.get("CRASH_PAUSE", "0.001"))
 
 
+def set_pause(seconds):
+    """For this process, those that it forks and those that it starts."""
+    global PAUSE
+    PAUSE, os.environ["CRASH_PAUSE"] = seconds, str(seconds)
+
+
 def train(trial):
     state = {"weight": trial.config["x"], "trained": 0}
     path = trial.directory / "state.json"
@@ -83,6 +89,8 @@ def main():
     ss.Study({"x": (0.0, 1.0)}, budget="9 steps", max_resource=9, method="asha")
     moments, kills = random.Random(options.seed), 0
     while True:
+        if kills == options.kills:  # nobody waits for the last life
+            set_pause(0.001)
         pid = child(options.storage, options.workers, objective)
         if kills < options.kills:
             time.sleep(moments.uniform(options.shortest, options.longest))

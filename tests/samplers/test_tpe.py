@@ -1,9 +1,6 @@
 """The tree-structured Parzen estimator on spaces of all kinds."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -201,32 +198,6 @@ def test_learns_at_the_furthest_step_with_enough():
     steps = [trial.explanation["step"] for trial in study.trials if trial.step == 1 and "step" in trial.explanation]
     assert steps == sorted(steps)
     assert steps[0] < steps[-1] == 9
-
-
-PROGRAM = """
-import json, sys
-sys.path.insert(0, {folder!r})
-from test_tpe import CONDITIONAL, MIXED, conditional_loss, mixed_loss, played
-studies = [played(MIXED, mixed_loss, 30), played(CONDITIONAL, conditional_loss, 30)]
-print(json.dumps([[arm.config for arm in study.history.arms] for study in studies]))
-"""
-
-
-def test_same_in_another_process():
-    program = PROGRAM.format(folder=os.path.dirname(__file__))
-    ran = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    here = [played(MIXED, mixed_loss, 30), played(CONDITIONAL, conditional_loss, 30)]
-    assert json.loads(ran[0]) == json.loads(ran[1])
-    assert json.loads(ran[0]) == [[arm.config for arm in study.history.arms] for study in here]
 
 
 @pytest.mark.parametrize("multivariate", [True, False])

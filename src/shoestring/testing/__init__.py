@@ -7,17 +7,30 @@ Authors of new ones call these from their own tests::
     def test_contract():
         check_sampler(MySampler())
 
-Each raises an ``AssertionError`` that names the law that was broken.
+Each raises an ``AssertionError`` that begins with the law that was broken.
+
+=============================  =================================================================================
+:func:`check_sampler`          a sampler: pure, new configurations of the space, also on finite spaces and tables
+:func:`check_scheduler`        a scheduler: pure, rank-based, ends on a finite space, survives failures
+:func:`check_method`           a method: the same decisions after a crash and without caches, within the budget
+:func:`check_rank_based`       a method that must not depend on the scale of the readings
+:func:`check_another_process`  methods give the same log in another process with another hash seed
+:func:`check_log`              a log: what was appended is what is read; of two users at one position one succeeds
+:func:`check_executor`         an executor: steps in order and as granted, files, failures and deadlines kept
+=============================  =================================================================================
+
+:func:`played` and :func:`asked` play a study to its end, for tests of one's own.
 """
 
 from shoestring.testing.components import check_sampler, check_scheduler
 from shoestring.testing.executors import check_executor
 from shoestring.testing.laws import check_another_process, check_method, check_rank_based
 from shoestring.testing.logs import check_log
-from shoestring.testing.playground import Playground, played
+from shoestring.testing.playground import Playground, asked, played
 
 __all__ = [
     "Playground",
+    "asked",
     "check_another_process",
     "check_executor",
     "check_log",

@@ -49,8 +49,8 @@ def check_little_to_learn_from(sampler: Sampler) -> None:
         return None if grant.trial < 14 else 1.0
 
     watched = WatchedSampler(sampler)
-    study = asked(compose(watched, Full()), _difficult_space(), answer, budget="20 evaluations")
-    assert len(study.trials) == 20, f"little to learn from: it gave up after {len(study.trials)} trials"
+    study = asked(compose(watched, Full()), _difficult_space(), answer, budget="30 evaluations")
+    assert len(study.trials) == 30, f"little to learn from: it gave up after {len(study.trials)} trials"
     for arm in study.history.arms:  # a study makes up its own where a sampler repeats itself
         assert arm.config in watched.proposed, "no duplicates: the sampler proposes again and again what was tried"
 

@@ -32,13 +32,14 @@ EVERY_KIND: tuple[Event, ...] = (
 
 def check_log(open_again: Callable[[], EventLog]) -> None:
     """``open_again`` opens the same storage, empty at first, each time it is called; also from other threads."""
-    check_studies(open_again)
-    check_append(open_again)
-    check_every_kind(open_again)
-    check_all_or_none(open_again)
-    check_ownership(open_again)
-    check_two_handles(open_again)
-    check_race(open_again)
+    try:
+        for check in (
+            check_studies, check_append, check_every_kind, check_all_or_none,
+            check_ownership, check_two_handles, check_race,
+        ):  # fmt: skip
+            check(open_again)
+    except Conflict as error:
+        raise AssertionError(f"the log refused a name or a position that is free: {error}") from error
 
 
 def check_studies(open_again: Callable[[], EventLog]) -> None:
@@ -65,7 +66,7 @@ def check_append(open_again: Callable[[], EventLog]) -> None:
     _refused("a position that is taken", log.append, study, [REPORTED], 1)
     _refused("a second first event", log.append, study, [OPENED], 0)
     log.append(study, [Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})], 2)
-    expected = [OPENED, REPORTED, Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})]
+    expected: list[Event] = [OPENED, REPORTED, Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})]
     for handle in (log, open_again()):
         for start in range(len(expected) + 2):
             _same(handle.read(study, start), expected[start:], f"what was read from position {start}")
@@ -98,10 +99,10 @@ def check_all_or_none(open_again: Callable[[], EventLog]) -> None:
 
 def check_ownership(open_again: Callable[[], EventLog]) -> None:
     """A list that was appended or read belongs to the caller, who may change it."""
-    log, batch = open_again(), [REPORTED, BUDGETED]
-    study = log.create("ownership", OPENED)
+    log = open_again()
+    study, batch = log.create("ownership", OPENED), list[Event]([REPORTED, BUDGETED])
     log.append(study, batch, 1)
-    expected = [OPENED, *batch]
+    expected: list[Event] = [OPENED, *batch]
     batch.clear()
     _same(log.read(study, 0), expected, "the caller's list was kept: what was read")
     log.read(study, 0).clear()

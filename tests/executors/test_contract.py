@@ -1,0 +1,21 @@
+"""Every executor holds to the contract."""
+
+import pytest
+
+from shoestring.executors import Inline, Processes, Simulated
+from shoestring.testing import check_executor
+from shoestring.testing.executors import check_leftovers
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [Inline(), Inline(alive=1), Simulated(1), Simulated(5), Processes(2), Processes(3, alive=1)],
+    ids=repr,
+)
+def test_contract(executor):
+    check_executor(executor)
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_files_of_another_study_are_not_taken_up(executor):
+    check_leftovers(executor)

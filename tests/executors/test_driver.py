@@ -1,0 +1,60 @@
+"""The loop between a study and an executor, whichever it is."""
+
+import pytest
+
+import shoestring as ss
+from shoestring.errors import EverythingFailed, MethodError
+from shoestring.executors import Inline, Processes, Simulated
+
+from . import objectives
+
+SPACE = {"x": (0.0, 1.0)}
+
+
+def run(objective, executor, budget, max_resource=2):
+    study = ss.Study(SPACE, budget=budget, method="random", max_resource=max_resource)
+    return study.run(objective, executor=executor)
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_a_deadline_ends_what_is_running(executor):
+    study = ss.Study(SPACE, budget="1s", method="random", max_resource=10_000)
+    study.run(objectives.stuck, executor=executor)
+    assert study.spent["seconds"] <= 1.0
+    assert {trial.state for trial in study.trials} == {"stopped"}
+    assert study.state == "finished"
+
+
+def test_a_broken_objective_does_not_burn_the_whole_budget():
+    study = ss.Study(SPACE, budget="30 evaluations", method="random")
+
+    def typo(trial):
+        return trial.config["y"]
+
+    with pytest.raises(EverythingFailed, match=r"trial 0.*KeyError: 'y'"):
+        study.run(typo)
+    assert study.spent["evaluations"] == 20
+    study.run(lambda trial: trial.config["x"])
+    assert study.spent["evaluations"] == 30, "once mended, the study goes on"
+
+
+def test_bad_options():
+    for make in (lambda: Inline(0), lambda: Simulated(0), lambda: Processes(0), lambda: Processes(2, trial_seconds=0)):
+        with pytest.raises(MethodError):
+            make()
+
+
+@pytest.mark.parametrize("executor", [Inline(), Simulated(2), Processes(2)], ids=repr)
+def test_an_objective_that_gives_nothing_is_a_failure_and_the_study_ends(executor):
+    study = ss.Study(SPACE, budget="100 steps", method="random", max_resource=9)
+    with pytest.raises(EverythingFailed, match="it ended without a reading"):
+        study.run(objectives.silent, executor=executor)
+    assert study.spent["steps"] == 20
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_readings_and_errors_that_cannot_even_be_shown(executor):
+    study = ss.Study(SPACE, budget="12 evaluations", method="random", max_resource=2)
+    study.run(objectives.awful, executor=executor)
+    assert {trial.state for trial in study.trials} == {"failed", "finished"}
+    assert all(len(trial.message) < 2000 for trial in study.trials)

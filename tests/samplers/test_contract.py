@@ -1,0 +1,28 @@
+"""Every sampler holds to the contract."""
+
+import pytest
+
+from shoestring import compose, samplers
+from shoestring.methods import named
+from shoestring.samplers import BOES, TPE
+from shoestring.schedulers import Full
+from shoestring.testing import check_rank_based, check_sampler
+
+
+@pytest.mark.parametrize("name", samplers.__all__)
+def test_samplers(name):
+    check_sampler(getattr(samplers, name)())
+
+
+@pytest.mark.parametrize("sampler", [BOES.thesis(), TPE(multivariate=False)], ids=["thesis", "tpe-by-axis"])
+def test_options(sampler):
+    check_sampler(sampler)
+
+
+@pytest.mark.parametrize("name", samplers.__all__)
+def test_samplers_look_at_ranks(name):
+    check_rank_based(compose(getattr(samplers, name)(), Full()))
+
+
+def test_full_is_the_scheduler_of_methods_that_only_sample():
+    assert named("tpe") == compose(TPE(), Full())
