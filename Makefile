@@ -25,7 +25,7 @@ demo: $(VENV)/.core
 	$(BIN)/shoestring demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -49,12 +49,12 @@ PUBLIC = {
         SuccessiveHalving""",
     "shoestring.methods": """BHPT BOHB BOSS BayesianOptimization Forecast FreezeThaw ParallelBOSS RandomSearch Rollout
         named names register""",
-    "shoestring.online": """CEGPUCB EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident ConstantBeta Disjoint
-        EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner Picture Played Round Softmax TheoremBeta""",
+    "shoestring.online": """CEGPUCB EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
+        EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner PlotData Round RoundRecord Softmax TheoremBeta""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
     "shoestring.augment": "OPERATIONS Augment Pair Policy PolicySet RankedPair RankedPolicy policies_of search",
     "shoestring.executors": "Executor Inline Job Processes Report Session Simulated Trial",
-    "shoestring.logs": "open_log",
+    "shoestring.logs": "MemoryLog SqliteLog open_log",
     "shoestring.testing": """Playground asked check_another_process check_executor check_log check_method
         check_rank_based check_sampler check_scheduler played""",
 }

@@ -211,7 +211,7 @@ class TestBudgetChange:
         one = journal()
         one.grant()
         one.report(0, 1, 0.5)
-        with pytest.raises(BudgetError, match="used or promised 9 steps already"):
+        with pytest.raises(BudgetError, match="already spent or committed 9 steps"):
             one.change_budget(Budget(steps=8))
         one.change_budget(Budget(steps=9))
         assert [type(event) for event in log.read(0, 1)] == [Granted, Reported, Budgeted]

@@ -4,7 +4,6 @@ import pytest
 
 from shoestring.executors import Inline, Processes, Simulated
 from shoestring.testing import check_executor
-from shoestring.testing.executors import check_leftovers
 
 
 @pytest.mark.parametrize(
@@ -14,8 +13,3 @@ from shoestring.testing.executors import check_leftovers
 )
 def test_contract(executor):
     check_executor(executor)
-
-
-@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
-def test_files_of_another_study_are_not_taken_up(executor):
-    check_leftovers(executor)

@@ -54,7 +54,7 @@ def test_options(method):
 
 
 def test_the_same_log_in_another_process_with_another_hash_seed():
-    slow = ("boes", "freeze-thaw", "rollout")  # they draw nothing that these others do not
+    slow = ("boes", "freeze-thaw", "rollout")  # left out for time
     check_another_process(*(with_small_pool(named(name)) for name in METHODS if name not in slow))
 
 

@@ -205,7 +205,6 @@ def test_a_broken_executor_is_refused(mutant):
 
 def test_the_executor_that_the_mutants_are_made_of_is_accepted():
     check_executor(Good())
-    check_leftovers(Good())
 
 
 class FilesOfAnotherStudy(Good):
@@ -219,9 +218,9 @@ class FilesOfAnotherStudy(Good):
         )  # fmt: skip
 
 
-def test_an_executor_that_takes_up_the_files_of_another_study_is_refused():
+def test_an_executor_that_takes_up_the_files_of_another_study_is_refused(tmp_path):
     with pytest.raises(AssertionError, match="files: a new trial finds files"):
-        check_leftovers(FilesOfAnotherStudy())
+        check_leftovers(FilesOfAnotherStudy(), tmp_path)
 
 
 class KeepsRunning(Good):

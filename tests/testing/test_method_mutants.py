@@ -142,7 +142,7 @@ MUTANTS = {
     KnowsItsWorkers: "crash anywhere|cached equals fresh",
     Repeats: "no duplicates",
     NoReason: "reasons",
-    NotInTheSpace: "possible decisions: .*not in the space",
+    NotInTheSpace: "possible decisions: .*outside of the space",
     ContinuesWhatRuns: "possible decisions",
     TriesTheFailedAgain: "bad readings: .*granted more",
     WaitsForNothing: "possible decisions: .*nothing is running",

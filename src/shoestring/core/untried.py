@@ -76,7 +76,7 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
     """
     codec, keys = history.codec, tried(history)
     if codec.rows is not None:
-        return _nearest_row(sampler.propose(history, rng), history)
+        return _nearest_row(sampler.propose(history, rng), history) if free_rows(history).any() else None
     for _ in range(_ATTEMPTS):
         proposal = sampler.propose(history, rng)
         if proposal is None or (Codec.key(proposal.config) not in keys and codec.allowed(proposal.config)):
@@ -92,7 +92,7 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
 
 def _nearest_row(proposal: Proposal | None, history: History) -> Proposal | None:
     codec, free = history.codec, free_rows(history)
-    if proposal is None or codec.rows is None or not free.any():
+    if proposal is None or codec.rows is None:
         return None
     points, target = codec.row_points, codec.encode(proposal.config)
     gaps = np.abs(points - target)

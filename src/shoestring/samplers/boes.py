@@ -117,7 +117,7 @@ class BOES:
         return cls(**{**published, **changes})
 
     @one_thread()
-    def propose(self, history: History, rng: np.random.Generator) -> Proposal | None:
+    def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
         known = training_set(history, self.startup)
@@ -128,8 +128,6 @@ class BOES:
         if "gp" in self.models or counts.get("climb"):
             surrogate = Surrogate(history, known, self.transform, "log-ei", self.warp, margin)
         points, sources = self._candidates(history, known, surrogate, rng)
-        if not len(points):
-            return None  # every row of the table was tried
         scores = self._scores(history, known, surrogate, points, margin)
         order, votes = self._ranked(scores)
         chosen = first_free(points, order, history)

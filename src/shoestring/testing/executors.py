@@ -155,6 +155,7 @@ def check_executor(executor: Executor) -> None:
         try:
             check_steps(Patient(executor), Path(folder))
             check_returning(Patient(executor))
+            check_leftovers(Patient(executor), Path(folder))
             check_deadline(Patient(executor), Path(folder))
         except ShoestringError as error:
             raise AssertionError(f"reports: the study refused what the executor gave: {error}") from error
@@ -218,18 +219,17 @@ def check_deadline(executor: Executor, folder: Path) -> None:
     assert _sizes(notes) == after, "deadline: the objective still runs after the study has ended"
 
 
-def check_leftovers(executor: Executor) -> None:
+def check_leftovers(executor: Executor, folder: Path) -> None:
     """A new study with the name of one whose database was deleted finds none of its files."""
-    with TemporaryDirectory() as folder:
-        storage = Path(folder) / "again.db"
-        for _ in range(2):
-            study = _study(Budget(steps=20), Full(), 5, storage).run(Watching(storage), executor=executor)
-            for trial in study.trials:
-                assert "files:" not in trial.message, trial.message
-            del study
-            for file in Path(folder).glob("again.db*"):
-                if file.is_file():
-                    file.unlink()
+    storage = folder / "again.db"
+    for _ in range(2):
+        study = _study(Budget(steps=20), Full(), 5, storage).run(Watching(storage), executor=executor)
+        for trial in study.trials:
+            assert "files:" not in trial.message, trial.message
+        del study
+        for file in folder.glob("again.db*"):
+            if file.is_file():
+                file.unlink()
 
 
 def _sizes(folder: Path) -> dict[str, int]:
