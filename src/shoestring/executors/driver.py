@@ -56,7 +56,7 @@ class _Loop:
     def __init__(self, journal: Journal, session: Session) -> None:
         self.journal = journal
         self.session = session
-        self.mine: set[int] = set()  # the trials that this session is running
+        self.mine: set[int] = set()  # the trials that are running here
         self.failures = 0
         self.said_waiting = False
         if session.resubmits_running:

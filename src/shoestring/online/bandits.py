@@ -21,6 +21,7 @@ Differs from them in ``step``: with a constant step the estimate follows a rewar
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -34,7 +35,7 @@ from shoestring.online.suggestion import Agent, Suggestion
 
 
 @dataclass(frozen=True)
-class _AveragePolicy:
+class _AveragePolicy(ABC):
     """A policy that chooses by the running average of each arm."""
 
     step: float | None = field(default=None, kw_only=True)
@@ -44,8 +45,9 @@ class _AveragePolicy:
     def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
         return _AverageAgent(self, _arms(self, domain), seed)
 
+    @abstractmethod
     def choose(self, round: int, estimates: Array, counts: Array, rng: np.random.Generator) -> int:
-        raise NotImplementedError
+        """The arm of this round."""
 
 
 @dataclass(frozen=True)
