@@ -134,7 +134,7 @@ class TestBudget:
         for cost in (1.0, 1.0, 5.0):
             study.tell(study.ask(), Reading(0.5 - cost, cost=cost))
         assert study.trials[2].state == "stopped"
-        assert "cost 5 with 1 left" in study.trials[2].message
+        assert "cost 5 and 1 was left" in study.trials[2].message
         assert study.spent["cost"] == 3.0
         assert study.ask() is None
 
@@ -232,7 +232,11 @@ class TestBadInput:
             (SpaceError, "calls itself", lambda: Study({"a": CS.Float("b", (0, 1))}, budget="3 steps")),
             (SpaceError, "'a'", lambda: Study({"a": (0.0, math.inf)}, budget="3 steps")),
             (MethodError, "workers", lambda: ss.tune(abs, SPACE, budget="3 evaluations", workers=0)),
-            (MethodError, "give only that", lambda: ss.tune(abs, SPACE, budget="3 evaluations", workers=2, executor=1)),
+            (
+                MethodError,
+                "give only that",
+                lambda: ss.tune(abs, SPACE, budget="3 evaluations", workers=2, executor=ss.executors.Inline()),
+            ),
             (ObjectiveError, "async", lambda: ss.tune(asynchronous, SPACE, budget="3 evaluations")),
             (ObjectiveError, "function of a trial", lambda: ss.tune(3, SPACE, budget="3 steps")),
             (ObjectiveError, "already called", lambda: ss.tune((i for i in ()), SPACE, budget="3 steps")),
@@ -408,9 +412,9 @@ class TestOwnMethods:
                 return self.what
 
         for decision, words in (
-            (None, "cannot be carried out"),
-            (Replicate(3, 1, "no such arm"), "cannot be carried out"),
-            (Continue(7, 1, "no such trial"), "cannot be carried out"),
+            (None, "must be a Start, Continue"),
+            (Replicate(3, 1, "no such arm"), "does not exist"),
+            (Continue(7, 1, "no such trial"), "does not exist"),
             (Start(1, "outside", {"x": 3.0}), "outside of the space"),
             (Start(1, "unknown", {"y": 0.5}), "outside of the space"),
         ):
@@ -435,7 +439,7 @@ class TestOwnMethods:
         Study(SPACE, budget="3 evaluations", method=BOSS(), storage=tmp_path / "a.db")
         with pytest.raises(StudyMismatch, match="method of its own"):
             Study(SPACE, budget="3 evaluations", storage=tmp_path / "a.db")
-        with pytest.raises(MethodError, match="method of your own"):
+        with pytest.raises(MethodError, match="not known in this process"):
             Study.load(tmp_path / "a.db").ask()
 
 

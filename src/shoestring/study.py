@@ -21,7 +21,15 @@ from shoestring.executors.checkpoints import files_of
 from shoestring.executors.driver import default_executor, drive
 from shoestring.executors.loading import stop_if_loading
 from shoestring.logs import open_log
-from shoestring.methods.registry import auto, described, named, rebuilt, same_method
+from shoestring.methods.registry import (
+    auto,
+    described,
+    differing_option,
+    named,
+    rebuilt,
+    same_method,
+    unknown_classes,
+)
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 from shoestring.spaces.serialisation import differing_parameter, serialised
@@ -103,7 +111,7 @@ class Study:
         study = cls.__new__(cls)
         study.note = ""
         study._journal = Journal(log, number, name, None)
-        study._journal.method = rebuilt(study.history.opened.method)
+        study._journal.find_method = lambda: _rebuilt_method(study.history.opened.method)
         return study
 
     @property
@@ -179,7 +187,7 @@ class Study:
         return None
 
     def tell(self, grant: Grant, readings: object) -> None:
-        """Report on a grant: the reading at ``until``, a list with one a step, or step to reading.
+        """Report on a grant: one reading (of step ``until``), a list with one reading per step, or step to reading.
 
         A reading that is known already is ignored if it is the same and refused if it differs.
         """
@@ -221,20 +229,14 @@ class Study:
 
     def verify(self, method: Method | None = None) -> Verification:
         """Replay the log and check every decision; the first that differs is named."""
-        decider = method or self._journal.method
-        if decider is None:
-            raise MethodError(
-                "this study has a method of your own: register its class with shoestring.methods.register, "
-                "or pass it as verify(method=...)"
-            )
-        return verified(self.events(), decider)
+        return verified(self.events(), method or self._journal.current_method())
 
     def events(self) -> list[Event]:
         """The events of the log, from the first one on."""
         return self._journal.log.read(self._journal.study, 0)
 
     def frame(self) -> pandas.DataFrame:
-        """The readings as a pandas DataFrame, one row a reading (needs pandas)."""
+        """The readings as a pandas DataFrame, one row per reading (needs pandas)."""
         try:
             import pandas
         except ImportError:
@@ -249,11 +251,13 @@ class Study:
 
     def directory(self, trial: int) -> Path:
         """The folder with a trial's files; that of ``study.best.trial`` has the checkpoint of the best."""
+        if not 0 <= trial < len(self.history.trials):
+            raise ReadingError(f"there is no trial {trial}; the study has {len(self.history.trials)}, counted from 0")
         return files_of(self._journal.files(), trial).work()
 
     def references(self) -> list[str]:
         """Where the methods of this study were published."""
-        method = self._journal.method
+        method = self._journal.current_method()
         parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
         found = [getattr(part, "reference", None) for part in parts]
         return [reference for reference in found if reference]
@@ -263,28 +267,30 @@ def _checked_name(name: str | None) -> str:
     """A name that can also be that of a folder, because the trials' files are kept in one."""
     name = "study" if name is None else name
     if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\\0"):
-        raise MethodError(f"the study's name is {name!r}; it is a text without slashes")
+        raise MethodError(f"the study's name is {name!r}; it must be a text without slashes")
     return name
 
 
 def check_workers(workers: object, executor: object) -> None:
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
         raise MethodError(f"workers is {workers!r}; it is how many trials run at once, a whole number from 1")
+    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "open", None))):
+        raise MethodError(f"executor is {executor!r}; it must be an object such as shoestring.executors.Processes(4)")
     if executor is not None and workers != 1:
         raise MethodError(f"workers={workers} and an executor are given; the executor says how many, so give only that")
 
 
 def _check_options(mode: object, max_resource: object, seed: object) -> None:
     if mode not in ("min", "max"):
-        raise MethodError(f"mode is {mode!r}; it is 'min' or 'max'")
+        raise MethodError(f"mode is {mode!r}; it must be 'min' or 'max'")
     if max_resource is not None and (
         not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1
     ):
         raise MethodError(
-            f"max_resource is {max_resource!r}; it is the most steps a trial can have, a whole number from 1"
+            f"max_resource is {max_resource!r}; it must be the most steps a trial can have, a whole number from 1"
         )
     if not isinstance(seed, int) or isinstance(seed, bool):
-        raise MethodError(f"seed is {seed!r}; it is a whole number")
+        raise MethodError(f"seed is {seed!r}; it must be a whole number")
 
 
 def _method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
@@ -298,6 +304,19 @@ def _method(given: object, budget: Budget, max_resource: int | None) -> tuple[Me
             f"method is {given!r}, {what}: give a name, compose(sampler, scheduler), or an object with a decide method"
         )
     return given, ""  # type: ignore[return-value]
+
+
+def _rebuilt_method(description: Mapping[str, Any]) -> Method:
+    """The method of a stored study; an error that names the classes that are not known here."""
+    method: Method | None = rebuilt(description)
+    if method is None:
+        unknown = ", ".join(unknown_classes(description)) or "objects that a log cannot hold"
+        raise MethodError(
+            f"the method of this study uses {unknown}, not known in this process: import the module that registers it "
+            "(shoestring.methods.register), declare an entry point of the group shoestring.methods, "
+            "or give the method: Study(..., method=...), verify(method=...)"
+        )
+    return method
 
 
 def _opened_history(method: Method, opened: Opened) -> History:
@@ -316,7 +335,8 @@ def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bo
         ours, theirs = getattr(stored, field), getattr(given, field)
         same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
         if differs is None and not same:
-            differs = f"{field} was {ours!r} and is now {theirs!r}"
+            one_field = f"{field} was {ours!r} and is now {theirs!r}"
+            differs = differing_option(ours, theirs) if field == "method" else one_field
     if differs:
         raise StudyMismatch(f"the stored study {name!r} differs from the one given: {differs}; give it another name")
 

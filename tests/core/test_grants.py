@@ -55,12 +55,12 @@ def test_replicates_are_counted_and_have_seeds_of_their_own():
 @pytest.mark.parametrize(
     ("decision", "words"),
     [
-        (Continue(7, 9, "no such trial"), "cannot be carried out"),
-        (Replicate(-1, 9, "no such arm"), "cannot be carried out"),
-        ("go on", "cannot be carried out"),
+        (Continue(7, 9, "no such trial"), "there are 1 trials"),
+        (Replicate(-1, 9, "no such arm"), "there are 1 trials"),
+        ("go on", "must be a Start, Continue"),
         (Wait("for a sign"), "waits although nothing is running: for a sign"),
         (Start(1, "outside", {"x": 2.0}), "outside of the space"),
-        (Start(1, "no configuration"), "cannot be carried out"),
+        (Start(1, "no configuration"), "has no configuration"),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused(decision, words):

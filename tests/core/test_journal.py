@@ -219,7 +219,7 @@ class TestBudgetChange:
 
 def test_without_a_method_nothing_is_granted():
     log, _, _ = opened()
-    with pytest.raises(MethodError, match="a method of your own"):
+    with pytest.raises(MethodError, match="has no method"):
         Journal(log, 0, "study", None).grant()
 
 

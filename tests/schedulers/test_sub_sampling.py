@@ -335,7 +335,7 @@ class TestReplicates:
 
     def test_unknown_options_are_named(self):
         for options in ({"weights": "heavy"}, {"replicate": "again"}, {"compare": "all"}):
-            with pytest.raises(MethodError, match="it is one of"):
+            with pytest.raises(MethodError, match="it must be one of"):
                 SubSampling(**options)
         with pytest.raises(MethodError, match="beta"):
             ModifiedSubSampling(beta=-1)

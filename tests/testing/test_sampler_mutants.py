@@ -193,7 +193,7 @@ MUTANTS = {
     NoReason: "reasons",
     NotWritable: "stable JSON",
     WritesNan: "stable JSON",
-    NoProposal: "proposals|has no attribute",
+    NoProposal: "must be a Proposal",
     InsistsOnTheForbidden: "no duplicates",
     GivesUpEarly: "finite spaces",
 }

@@ -175,7 +175,7 @@ MUTANTS = {
     PromotesTheFailed: "possible decisions",
     ReplicatesTheFailed: "bad readings: .* granted more",
     IgnoresMaxResource: "possible decisions: .*between steps",
-    GoesNowhere: "possible decisions: .*between steps",
+    GoesNowhere: "possible decisions: .*after step",
     WaitsForNothing: "possible decisions: .*nothing is running",
     WaitsOnceNothingIsLeft: "possible decisions: .*nothing is running",
     StartsAnyway: "may_start",

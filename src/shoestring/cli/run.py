@@ -28,7 +28,13 @@ _workers = click.option("--workers", default=1, show_default=True, help="How man
 @click.option("--budget", required=True, help="The total to spend: '300 steps', '50 evaluations', '2h', or a mix.")
 @click.option("--space", "space_name", default="space", show_default=True, help="The name of the space in FILE.")
 @click.option("--method", default="auto", show_default=True, help="How to spend the budget, such as asha or tpe.")
-@click.option("--mode", type=click.Choice(["min", "max"]), default="min", show_default=True, help="Which is better.")
+@click.option(
+    "--mode",
+    type=click.Choice(["min", "max"]),
+    default="min",
+    show_default=True,
+    help="Whether smaller (min) or larger (max) values are better.",
+)
 @click.option("--max-resource", type=int, help="The most steps a trial can have; needed if the objective yields.")
 @_workers
 @click.option("--storage", default=DEFAULT_STORAGE, show_default=True, help="The file that stores the study.")
@@ -73,6 +79,7 @@ def resume(
             f"the study {study.name!r} does not say where its objective is; give --objective FILE:OBJECTIVE"
         )
     objective = pick(*load_module(place), "objective")
+    _ = study.state  # an unknown method is refused before anything is written
     if budget is not None:
         study.budget = budget
     with interruptible(f"shoestring resume {shell_arguments(storage, study.name)}"):

@@ -10,6 +10,7 @@ import numpy as np
 from shoestring.core.decisions import Decision, Done, Sampler, Scheduler, Start
 from shoestring.core.history import History
 from shoestring.core.untried import propose_new
+from shoestring.errors import MethodError
 
 
 @dataclass(frozen=True)
@@ -53,4 +54,9 @@ def compose(sampler: Sampler, scheduler: Scheduler) -> Composed:
     >>> compose(TPE(), ASHA(eta=3)).scheduler.eta
     3
     """
+    for role, part, verb in (("sampler", sampler, "propose"), ("scheduler", scheduler, "next")):
+        if isinstance(part, type) or not callable(getattr(part, verb, None)):
+            raise MethodError(
+                f"the {role} is {part!r}; it must be an object with a method {verb!r}: compose(sampler, scheduler)"
+            )
     return Composed(sampler, scheduler)

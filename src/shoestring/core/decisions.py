@@ -7,14 +7,16 @@ and asks for a new configuration by a :class:`Start` without one; a *sampler* pr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 
 from shoestring.core.history import History
-from shoestring.errors import CorruptLog
+from shoestring.errors import CorruptLog, MethodError
 from shoestring.spaces.codec import Config
 
 T = TypeVar("T")
@@ -109,7 +111,8 @@ def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
     if stored is None or stored.get("kind") != kind.__name__:
         return None
     values = {name: value for name, value in stored.items() if name != "kind"}
-    types = get_type_hints(kind)
+    cls: Any = kind
+    types = _types(cls)
     if values.keys() != types.keys() or any(type(values[name]) is not types[name] for name in types):
         raise CorruptLog(f"the log holds {dict(stored)!r} where the state of a {kind.__name__} was expected")
     return kind(**values)
@@ -117,4 +120,28 @@ def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
 
 def written_state(state: Any) -> dict[str, Any] | None:
     """A component's state as it is written with a grant."""
-    return None if state is None else {"kind": type(state).__name__, **asdict(state)}
+    if state is None:
+        return None
+    types = _types(state.__class__) if is_dataclass(state) else {}
+    if not is_dataclass(state) or "kind" in types or set(types.values()) - {int, float, str, bool}:
+        raise MethodError(
+            f"state is {state!r}; it must be a frozen dataclass with fields of int, float, str or bool, none named kind"
+        )
+    return {"kind": type(state).__name__, **{name: kind(getattr(state, name)) for name, kind in types.items()}}
+
+
+@cache
+def _types(kind: Any) -> dict[str, type]:
+    return get_type_hints(kind)
+
+
+def plain(value: Any) -> Any:
+    """What an explanation holds as JSON: NumPy scalars and tuples become plain, all that JSON lacks becomes text."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    finite = isinstance(value, float) and math.isfinite(value)
+    return value if finite or value is None or isinstance(value, (bool, int, str)) else str(value)

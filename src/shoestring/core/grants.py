@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, written_state
+import numpy as np
+
+from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, written_state
 from shoestring.core.events import Granted
 from shoestring.core.history import History
 from shoestring.core.randomness import generator, integer
@@ -59,6 +61,10 @@ def _decided(method: Method, history: History) -> Decision:
 
 def _checked(decision: Decision, history: History, method: Method) -> Decision:
     """A decision that can be carried out: methods may be of the user's own, so their decisions are checked."""
+    if not isinstance(decision, (Start, Continue, Replicate, Wait, Done)):
+        raise MethodError(f"{method!r} decided {decision!r}; it must be a Start, Continue, Replicate, Wait or Done")
+    if not isinstance(decision.reason, str) or not decision.reason:
+        raise MethodError(f"{method!r} gave the reason {decision.reason!r}; it must be a text that says why")
     match decision:
         case Start(config=config) if config is not None:
             if any(hasattr(value, "item") for value in config.values()):
@@ -76,7 +82,11 @@ def _checked(decision: Decision, history: History, method: Method) -> Decision:
             return decision
         case Wait() | Done():
             return decision
-    raise MethodError(f"{method!r} decided {decision!r}, which cannot be carried out")
+    known = f"{len(history.trials)} trials of {len(history.arms)} configurations"
+    what = (
+        "has no configuration" if isinstance(decision, Start) else f"names one that does not exist; there are {known}"
+    )
+    raise MethodError(f"{method!r} decided {decision!r}, which {what}")
 
 
 def _nothing(history: History, reason: str) -> Wait | Done:
@@ -87,7 +97,9 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
     trial = history.trials[decision.trial] if isinstance(decision, Continue) else None
     index = trial.index if trial else len(history.trials)
     start = trial.step if trial else 0
-    wanted = min(decision.until, history.max_resource or decision.until)
+    if not isinstance(decision.until, (int, np.integer)) or decision.until <= start:
+        raise MethodError(f"until is {decision.until!r} in {decision!r}; it must be a whole step, after step {start}")
+    wanted = int(min(decision.until, history.max_resource or decision.until))
     until = start + int(min(wanted - start, history.affordable_steps(trial)))
     if until <= start:
         return None
@@ -113,7 +125,7 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
         worker=worker,
         config=decision.config if isinstance(decision, Start) else None,
         goal=wanted if until < wanted else None,
-        explanation=dict(decision.explanation) or None,
+        explanation=plain(decision.explanation) or None,
         state=written_state(decision.state),
         sampler_state=written_state(decision.sampler_state) if isinstance(decision, Start) else None,
         reserved=0.0 if history.ledger.budget.cost is None else (until - start) * history.expected_cost(trial),

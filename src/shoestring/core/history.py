@@ -92,7 +92,8 @@ class History:
     """The state of a study after the events so far.
 
     ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in log order and
-    only grow, so that a cache can be updated by what is new (:class:`Cursor`).
+    only grow, so that a cache can be updated by what is new (:class:`Cursor`). ``running`` has the running trials by
+    index; ``codec`` translates configurations; ``max_resource`` and ``seed`` are those of the study.
     """
 
     opened: Opened
@@ -148,8 +149,8 @@ class History:
     def best(self) -> Best | None:
         """The arm with the lowest mean loss at its own furthest step; ties go to the earlier arm.
 
-        Where arms are replicated the readings are noisy, and the more so the fewer steps they rest on:
-        then only arms that got as far as any are compared, so that no lucky first reading wins.
+        If configurations have several trials, readings are noisy, more so at early steps. Then only configurations that
+        reached the largest step are compared.
         """
         noisy = len(self.trials) > len(self.arms)
         furthest = max((max(trial.losses) for trial in self.trials if trial.losses), default=0)

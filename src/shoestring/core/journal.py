@@ -32,6 +32,8 @@ class Journal:
         self.name = name
         self.method = method
         self.history = history or History()
+        # How the method is found if it was not given: by the study, which knows the classes that are registered.
+        self.find_method: Callable[[], Method] | None = None
         self.worker = ""
         self.clock: Callable[[], float] = now
         self.retire()
@@ -95,20 +97,23 @@ class Journal:
 
     def peek(self) -> Granted | Wait | Done:
         """What the method would grant now."""
-        if self.method is None:
-            raise MethodError(
-                "this study has a method of your own, which the log alone cannot rebuild: register its class with "
-                "shoestring.methods.register, or open the study with Study(..., method=...) or tune(..., method=...)"
-            )
+        method = self.current_method()
         if self._overdue():
-            return Wait("the budget's time is over; running trials have to be stopped")
-        answer = next_grant(self.method, self.history, self.worker, self._stamp())
+            return Wait("the time budget is used up; running trials must be stopped first")
+        answer = next_grant(method, self.history, self.worker, self._stamp())
         if isinstance(answer, Granted):
             try:
                 self.history.check(answer)
             except CorruptLog as error:
-                raise MethodError(f"{self.method!r} made an impossible decision: {error}") from error
+                raise MethodError(f"{method!r} made an impossible decision: {error}") from error
         return answer
+
+    def current_method(self) -> Method:
+        if self.method is None:
+            if self.find_method is None:
+                raise MethodError("the journal has no method: give one")
+            self.method = self.find_method()
+        return self.method
 
     def report(self, index: int, step: int, given: object) -> None:
         """Append a reading, or the end of the trial if the reading cannot be used."""
@@ -127,7 +132,7 @@ class Journal:
                 return self._closed(trial, "failed", message, used)
             if reading.cost and reading.cost > (afforded := self.history.affordable_cost(trial, step)) + 1e-9:
                 message = (
-                    f"its reading {reading.value:g} cost {reading.cost:g} with {afforded:g} left, and does not count"
+                    f"the reading {reading.value:g} was dropped: it cost {reading.cost:g} and {afforded:g} was left"
                 )
                 return self._closed(trial, "stopped", message, used, afforded)
             return Reported(

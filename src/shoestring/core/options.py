@@ -28,7 +28,7 @@ def check_choices(component: Any) -> None:
     for name, allowed in _choices(component.__class__).items():
         value = getattr(component, name)
         if value not in allowed:
-            raise MethodError(f"{name} is {value!r}; it is one of {', '.join(map(repr, allowed))}")
+            raise MethodError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
 
 
 def check_whole(component: Any, what: str = "", **least: int) -> None:
@@ -38,7 +38,7 @@ def check_whole(component: Any, what: str = "", **least: int) -> None:
         if value is None and getattr(type(component), name, 0) is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < bound:
-            raise MethodError(f"{name} is {value!r}; it is {what or 'a whole number'} from {bound}")
+            raise MethodError(f"{name} is {value!r}; it must be {what or 'a whole number'} from {bound}")
 
 
 def check_number(component: Any, name: str, what: str, low: float, high: float = math.inf, ends: str = "[)") -> None:
@@ -48,4 +48,4 @@ def check_number(component: Any, name: str, what: str, low: float, high: float =
     above = number and (value >= low if ends[0] == "[" else value > low)
     below = number and (value <= high if ends[1] == "]" else value < high)
     if not (above and below):
-        raise MethodError(f"{name} is {value!r}; it is {what}")
+        raise MethodError(f"{name} is {value!r}; it must be {what}")

@@ -14,6 +14,7 @@ import numpy as np
 from shoestring._arrays import Mask
 from shoestring.core.decisions import Proposal, Sampler
 from shoestring.core.history import Cursor, History
+from shoestring.errors import MethodError
 from shoestring.spaces.codec import Codec, Config
 
 # How often a sampler is asked again if it repeats itself, and how many random configurations are drawn after that.
@@ -76,9 +77,9 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
     """
     codec, keys = history.codec, tried(history)
     if codec.rows is not None:
-        return _nearest_row(sampler.propose(history, rng), history) if free_rows(history).any() else None
+        return _nearest_row(_proposed(sampler, history, rng), history) if free_rows(history).any() else None
     for _ in range(_ATTEMPTS):
-        proposal = sampler.propose(history, rng)
+        proposal = _proposed(sampler, history, rng)
         if proposal is None or (Codec.key(proposal.config) not in keys and codec.allowed(proposal.config)):
             return proposal
     if codec.finite:
@@ -88,6 +89,15 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
         drawn = (codec.sample(rng) for _ in range(_DRAWS))
         found = next((config for config in drawn if Codec.key(config) not in keys), None)
     return None if found is None else Proposal(found, "random, because the sampler only repeated itself")
+
+
+def _proposed(sampler: Sampler, history: History, rng: np.random.Generator) -> Proposal | None:
+    proposal = sampler.propose(history, rng)
+    if proposal is not None and not isinstance(proposal, Proposal):
+        raise MethodError(
+            f"{sampler!r} proposed {proposal!r}; it must be a Proposal(config, reason), or None if nothing is left"
+        )
+    return proposal
 
 
 def _nearest_row(proposal: Proposal | None, history: History) -> Proposal | None:

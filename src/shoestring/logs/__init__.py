@@ -28,7 +28,9 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True) -> Even
     if isinstance(storage, Path):
         storage = str(storage)
     if not isinstance(storage, str):
-        if all(hasattr(storage, verb) for verb in ("find", "create", "read", "append")):
+        if not isinstance(storage, type) and all(
+            hasattr(storage, verb) for verb in ("find", "create", "read", "append")
+        ):
             return storage
         raise StorageError(f"{storage!r} is no storage; {_KNOWN}")
     scheme, colon, rest = storage.partition("://")

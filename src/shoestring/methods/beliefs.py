@@ -75,7 +75,7 @@ class BeliefBasedMethod(ABC):
         for option in ("pool", "unit", "startup"):
             value = getattr(self, option, None)
             if value is not None and (not isinstance(value, int) or value < 1):
-                raise MethodError(f"{option} is {value!r}; it is a whole number from 1")
+                raise MethodError(f"{option} is {value!r}; it must be a whole number from 1")
         for option, allowed in (("learn", get_args(Learning)), ("scale", get_args(Scale))):
             if getattr(self, option) not in allowed:
                 raise MethodError(f"{option} is {getattr(self, option)!r}; it can be {', '.join(map(repr, allowed))}")

@@ -65,7 +65,7 @@ class BHPT(BeliefBasedMethod):
         if self.rule not in get_args(Rule):
             raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(get_args(Rule))}")
         if self.epsilon is not None and (self.rule == "kgm" or not 0 <= self.epsilon <= 1):
-            raise MethodError(f"epsilon is {self.epsilon!r}; it is a probability, and goes with rule='q'")
+            raise MethodError(f"epsilon is {self.epsilon!r}; it must be a probability, and goes with rule='q'")
 
     def choose(self, posterior: Posterior, rng: np.random.Generator) -> Decision:
         top = int(posterior.outlook.loss.argmin())

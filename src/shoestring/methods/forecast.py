@@ -105,9 +105,9 @@ class Forecast:
         for option in ("startup", "pool"):
             value = getattr(self, option)
             if not isinstance(value, int) or value < 1:
-                raise MethodError(f"{option} is {value!r}; it is a whole number from 1")
+                raise MethodError(f"{option} is {value!r}; it must be a whole number from 1")
         if not 0 <= self.guard <= 1:
-            raise MethodError(f"guard is {self.guard!r}; it is a share of the steps, between 0 and 1")
+            raise MethodError(f"guard is {self.guard!r}; it must be a share of the steps, between 0 and 1")
         if not self.eta > 1:
             raise MethodError(f"eta is {self.eta!r}; the best 1/eta are promoted, so it is a number above 1")
 

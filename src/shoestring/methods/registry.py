@@ -11,7 +11,6 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from shoestring import methods, samplers, schedulers
@@ -104,11 +103,13 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     if max_resource is None or max_resource == 1:
         many = min(budget.evaluations or math.inf, budget.steps or math.inf)
         if _MANY < many < math.inf:
-            return named("tpe"), f"auto picked tpe: {budget} is enough to learn from without an expensive model"
-        return named("boes"), "auto picked boes: the objective gives one reading a trial, so only what to try matters"
+            return named("tpe"), f"auto picked tpe: with {budget}, a fast sampler is enough"
+        return named(
+            "boes"
+        ), "auto picked boes: the objective returns one value per trial, so trials cannot be stopped early"
     return named("forecast"), (
         f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
-        f"so {budget} goes to those whose curves promise most"
+        f"so {budget} goes to the trials with the best forecasts"
     )
 
 
@@ -130,6 +131,25 @@ def rebuilt(description: Mapping[str, Any]) -> Any:
         raise MethodError(f"the log's method {dict(description)!r} does not fit this version: {error}") from None
 
 
+def unknown_classes(description: Mapping[str, Any]) -> list[str]:
+    """The classes of a description that are neither built in nor registered in this process."""
+    inner = [value for value in description.values() if isinstance(value, Mapping) and "class" in value]
+    own = str(description.get("class"))
+    return [*([] if _class_of(own) else [own]), *(name for value in inner for name in unknown_classes(value))]
+
+
+def differing_option(stored: Mapping[str, Any], given: Mapping[str, Any], path: str = "method") -> str:
+    """The first difference between two descriptions, in words."""
+    for name in dict.fromkeys((*stored, *given)):
+        ours, theirs = stored.get(name), given.get(name)
+        if isinstance(ours, Mapping) and isinstance(theirs, Mapping) and ours != theirs:
+            return differing_option(ours, theirs, f"{path}.{name}")
+        if ours != theirs:
+            place = path if name == "class" else f"{path}.{name}"
+            return f"{place} was {ours!r} and is now {theirs!r}"
+    return f"{path} differs"
+
+
 def same_method(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     """Whether two descriptions are of the same method; options that a log does not name have their defaults."""
     if stored == given:
@@ -143,7 +163,10 @@ _UNKNOWN = object()
 
 def _key(cls: type) -> str:
     """How a class is called in a log: by its bare name if it is one of ours."""
-    return cls.__name__ if _builtin(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
+    if _builtin(cls.__name__) is cls:
+        return cls.__name__
+    module = "__main__" if cls.__module__ == "__mp_main__" else cls.__module__  # a script that a worker loaded
+    return f"{module}:{cls.__qualname__}"
 
 
 def _builtin(name: str) -> type | None:
@@ -158,17 +181,23 @@ def _builtin(name: str) -> type | None:
 
 def _class_of(key: str) -> type | None:
     """The class of a key; packages are only imported by the entry points that they declare themselves."""
+    from importlib.metadata import entry_points  # needed only for classes of other packages
+
     found = _builtin(key) or _registered.get(key)
-    if found is None and any(point.value == key for point in entry_points(group=_GROUP)):
+    if found is None:
         for point in entry_points(group=_GROUP):
-            if point.value == key:
-                found = register(point.load())
+            if point.attr == key.partition(":")[2] and _key(point.load()) == key:
+                return register(point.load())
     return found
 
 
 def _as_json(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()  # a NumPy scalar or array
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=repr)
     if isinstance(value, (list, tuple)):
         return [_as_json(part) for part in value]
     if isinstance(value, Mapping):

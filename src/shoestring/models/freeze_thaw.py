@@ -69,9 +69,9 @@ class Parameters:
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "decay", "noise", "spread", "lengthscale"):
             if not 0 < getattr(self, name) < math.inf:
-                raise MethodError(f"{name} is {getattr(self, name)!r}; it is a number above 0")
+                raise MethodError(f"{name} is {getattr(self, name)!r}; it must be a number above 0")
         if not 0 <= self.own < math.inf:
-            raise MethodError(f"own is {self.own!r}; it is a variance, 0 or more")
+            raise MethodError(f"own is {self.own!r}; it must be a variance, 0 or more")
 
     def asymptotes(self, distance: Array) -> tuple[Array, Array]:
         """Prior mean m (K,) and covariance K_x (K, K) of the asymptotes of arms at these distances (K, K).

@@ -103,7 +103,7 @@ class RGPUCB(_ProcessPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.block is not None and self.block < 1:
-            raise MethodError(f"block is {self.block!r}; it is a number of rounds, at least 1")
+            raise MethodError(f"block is {self.block!r}; it must be a number of rounds, at least 1")
 
     def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
         block = self.block or math.ceil(12.0 * self.forgetting**-0.25)

@@ -232,7 +232,7 @@ def CEGPUCB(  # noqa: N802 - an algorithm's name, used like a class
 
 def _check(policy: Policy, look: LookRule, horizon: int | None, clip: tuple[float, float] | None) -> None:
     if horizon is not None and horizon < 1:
-        raise MethodError(f"the horizon is {horizon!r}; it is a number of rounds, at least 1")
+        raise MethodError(f"the horizon is {horizon!r}; it must be a number of rounds, at least 1")
     if look.needs_horizon and horizon is None:
         raise MethodError(f"{look!r} spreads its looks over the horizon: give the tuner horizon=, a number of rounds")
     quota = getattr(look, "n", None) or getattr(look, "b2", None)
@@ -258,5 +258,5 @@ def _number(given: Any) -> float:
 
 def _cost(given: float) -> float:
     if not (math.isfinite(given) and given >= 0):
-        raise ReadingError(f"the cost of a look is {given!r}; it is a finite number and not negative")
+        raise ReadingError(f"the cost of a look is {given!r}; it must be a finite number and not negative")
     return float(given)

@@ -40,7 +40,7 @@ def check_names(arrays: dict[str, NDArray[Any]], names: Iterable[str], path: Pat
 def checked_mode(mode: object) -> Mode:
     if mode == "min" or mode == "max":
         return mode
-    raise SpaceError(f"mode is {mode!r}; it is 'min' or 'max'")
+    raise SpaceError(f"mode is {mode!r}; it must be 'min' or 'max'")
 
 
 def checked_seconds(seconds: Any, shape: tuple[int, ...]) -> Array | None:

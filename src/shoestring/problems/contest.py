@@ -74,9 +74,9 @@ class Contest:
         for option in ("rounds", "slots", "steps"):
             value = getattr(self, option)
             if not isinstance(value, int) or value < 1:
-                raise SpaceError(f"{option} is {value!r}; it is a whole number from 1")
+                raise SpaceError(f"{option} is {value!r}; it must be a whole number from 1")
         if not 0 <= self.noise < math.inf:
-            raise SpaceError(f"noise is {self.noise!r}; it is a share of the values' spread, 0 or more")
+            raise SpaceError(f"noise is {self.noise!r}; it must be a share of the values' spread, 0 or more")
 
     @classmethod
     def preliminary(cls, problem: Any) -> Contest:

@@ -61,7 +61,7 @@ class Synthetic:
             raise SpaceError(f"dimensions is {self.dimensions!r}; {self.name} {allowed}")
         for option in ("noise", "duration", "spread"):
             if not 0 <= getattr(self, option) < math.inf:
-                raise SpaceError(f"{option} is {getattr(self, option)!r}; it is a number, 0 or more")
+                raise SpaceError(f"{option} is {getattr(self, option)!r}; it must be a number, 0 or more")
 
     @property
     def _function(self) -> Structured:

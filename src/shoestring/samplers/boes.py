@@ -83,8 +83,9 @@ class BOES:
     )
 
     def __post_init__(self) -> None:
-        pairs = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
-        object.__setattr__(self, "candidates", tuple((source, count) for source, count in pairs))
+        given, order = dict(self.candidates), list(get_args(Source))
+        pairs = sorted(given.items(), key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
+        object.__setattr__(self, "candidates", tuple(pairs))
         object.__setattr__(self, "models", tuple(self.models))
         check_model_options(self)
         for source, count in self._counts().items():
@@ -97,7 +98,9 @@ class BOES:
             raise MethodError(f"candidates is {self.candidates!r}; at least one source besides 'climb' is needed")
         known = get_args(Model)
         if not self.models or any(model not in known or self.models.count(model) > 1 for model in self.models):
-            raise MethodError(f"models is {self.models!r}; it is a tuple with some of {', '.join(known)}, each once")
+            raise MethodError(
+                f"models is {self.models!r}; it must be a tuple with some of {', '.join(known)}, each once"
+            )
 
     def _counts(self) -> dict[Source, int]:
         return dict(self.candidates)
@@ -116,10 +119,13 @@ class BOES:
         }
         return cls(**{**published, **changes})
 
-    @one_thread()
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
+        return self._propose_by_models(history, rng)
+
+    @one_thread()
+    def _propose_by_models(self, history: History, rng: np.random.Generator) -> Proposal:
         known = training_set(history, self.startup)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")

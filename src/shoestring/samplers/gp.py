@@ -72,10 +72,13 @@ class GaussianProcess:
         check_model_options(self)
         check_whole(self, candidates=1)
 
-    @one_thread()
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
+        return self._propose_by_model(history, rng)
+
+    @one_thread()
+    def _propose_by_model(self, history: History, rng: np.random.Generator) -> Proposal:
         known = training_set(history, max(self.startup, 3))
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")

@@ -111,7 +111,7 @@ def check_only_failures(scheduler: Scheduler) -> None:
     """While everything fails, new configurations are started; afterwards the study goes on as usual."""
 
     def answer(grant: Grant) -> float | None:
-        return None if grant.trial < 14 else grant.config["x"]
+        return None if grant.trial < 14 else grant.config["x"] + 1 / grant.until
 
     method = compose(Random(), WatchedScheduler(scheduler))
     study = asked(method, {"x": (0.0, 1.0)}, answer, budget="100 steps", max_resource=9)

@@ -108,7 +108,7 @@ def check_another_process(*methods: Method) -> None:
     assert done.returncode == 0, f"another process: it failed: {done.stderr.decode()}"
     for method, there in zip(methods, pickle.loads(done.stdout), strict=True):
         here = played(method)[1]
-        assert here == there, f"another process: {method!r} decides otherwise with another hash seed"
+        assert here == there, f"another process: {method!r} decides differently with another hash seed"
 
 
 def play_in_child() -> None:
@@ -136,7 +136,7 @@ def check_cached_equals_fresh(method: Method, events: Sequence[Event], most: int
         if isinstance(event, Granted) and len(history.grants) % every == 0:
             history.drop_caches()
             fresh = next_grant(watched, history, event.worker, event.at)
-            assert fresh == event, f"cached equals fresh: event {history.position} was decided otherwise"
+            assert fresh == event, f"cached equals fresh: event {history.position} was decided differently"
 
 
 def check_rank_based(method: Method) -> None:
