@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import shoestring as ss
 from shoestring.core.decisions import Done, Start
@@ -39,10 +40,11 @@ def test_asking_for_the_state_does_not_decide_again(tmp_path):
     assert opened_again.ask().trial == 1
 
 
-def test_the_first_ask_of_auto_loads_no_scipy():
+@pytest.mark.parametrize("what", ["budget='300 steps', max_resource=27", "budget='50 evaluations'"])
+def test_the_first_ask_of_auto_loads_no_scipy(what):
     program = (
         "import sys, shoestring as ss; space = ss.space(rate=ss.log(1e-4, 1.0), width=ss.log(8, 256), act=['a', 'b']); "
-        "ss.Study(space, budget='300 steps', max_resource=27).ask(); print(*sys.modules)"
+        f"ss.Study(space, {what}).ask(); print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {name for name in loaded if name.split(".")[0] in ("scipy", "sklearn", "pandas", "rich")}

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from shoestring.cli.arguments import json_option, study_arguments
+from shoestring.cli.arguments import json_option, load_module, study_arguments
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.core.workers import is_alive
@@ -93,13 +93,16 @@ def export(storage: str, name: str | None, kind: str, output: Path | None) -> No
 
 @click.command(epilog="\b\nExample:\n  shoestring verify shoestring.db digits")
 @study_arguments
+@click.option("--objective", "place", metavar="FILE:OBJECTIVE", help="A file that registers a method of your own.")
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, storage: str, name: str | None, as_json: bool) -> None:
+def verify(ctx: click.Context, storage: str, name: str | None, place: str | None, as_json: bool) -> None:
     """Replay the log and check every decision of the method.
 
     The exit code is 1 if a decision differs; the first such event is named.
     """
+    if place is not None:
+        load_module(place)
     study = Study.load(storage, name)
     found = study.verify()
     if as_json:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from shoestring.errors import MethodError, ObjectiveError
+from shoestring.errors import ObjectiveError
 from shoestring.executors.checkpoints import TrialFiles
 
 # What a report is: a reading, or how the trial ended.
@@ -146,10 +146,3 @@ def check_objective(objective: Any, max_resource: int | None) -> None:
 def is_stateless(objective: Any) -> bool:
     """Whether an objective is a problem, with ``reading``: its trials can continue at any step without files."""
     return hasattr(objective, "reading")
-
-
-def check_counts(**options: int) -> None:
-    """Refuse an executor's option that is not 1 or more."""
-    for name, value in options.items():
-        if value < 1:
-            raise MethodError(f"{name} is {value}; it must be at least 1")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.options import check_whole
 from shoestring.core.workers import now
-from shoestring.executors.base import Job, Report, check_counts, is_stateless
+from shoestring.executors.base import Job, Report, is_stateless
 from shoestring.executors.checkpoints import files_of
 from shoestring.executors.stepper import HeldTrials, Stepper
 
@@ -27,7 +28,7 @@ class Inline:
     alive: int = 64
 
     def __post_init__(self) -> None:
-        check_counts(alive=self.alive)
+        check_whole(self, alive=1)
 
     def open(self, objective: Any, directory: Path) -> InlineSession:
         return InlineSession(objective, directory, self.alive)

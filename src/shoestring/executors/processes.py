@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from shoestring.core.options import check_whole
 from shoestring.core.workers import now
 from shoestring.errors import MethodError, ObjectiveError
-from shoestring.executors.base import Job, Report, check_counts, is_stateless
+from shoestring.executors.base import Job, Report, is_stateless
 from shoestring.executors.checkpoints import files_of
 from shoestring.executors.worker_process import Setup
 
@@ -38,7 +39,7 @@ class Processes:
     alive: int = 16
 
     def __post_init__(self) -> None:
-        check_counts(workers=self.workers, alive=self.alive)
+        check_whole(self, workers=1, alive=1)
         if self.trial_seconds is not None and self.trial_seconds <= 0:
             raise MethodError(f"trial_seconds is {self.trial_seconds}; it must be positive")
 

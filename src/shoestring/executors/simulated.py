@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.options import check_whole
 from shoestring.errors import ObjectiveError
-from shoestring.executors.base import Job, Report, check_counts
+from shoestring.executors.base import Job, Report
 from shoestring.executors.stepper import HeldTrials, ended, failed
 
 
@@ -29,7 +30,7 @@ class Simulated:
     workers: int = 1
 
     def __post_init__(self) -> None:
-        check_counts(workers=self.workers)
+        check_whole(self, workers=1)
 
     def open(self, objective: Any, directory: Path) -> SimulatedSession:
         return SimulatedSession(objective, directory, self.workers)

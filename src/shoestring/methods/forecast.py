@@ -34,8 +34,8 @@ import numpy as np
 from shoestring._arrays import Array, Mask
 from shoestring.core.decisions import Continue, Decision, Start, read_state
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
+from shoestring.core.options import check_number, check_whole
 from shoestring.core.untried import propose_new, tried
-from shoestring.errors import MethodError
 from shoestring.methods.learning_curves import (
     Pool,
     expected_improvement,
@@ -102,14 +102,9 @@ class Forecast:
     )
 
     def __post_init__(self) -> None:
-        for option in ("startup", "pool"):
-            value = getattr(self, option)
-            if not isinstance(value, int) or value < 1:
-                raise MethodError(f"{option} is {value!r}; it must be a whole number from 1")
-        if not 0 <= self.guard <= 1:
-            raise MethodError(f"guard is {self.guard!r}; it must be a share of the steps, between 0 and 1")
-        if not self.eta > 1:
-            raise MethodError(f"eta is {self.eta!r}; the best 1/eta are promoted, so it is a number above 1")
+        check_whole(self, startup=1, pool=1)
+        check_number(self, "guard", "a share of the steps, between 0 and 1", 0, 1, "[]")
+        check_number(self, "eta", "a number above 1: the best 1/eta are promoted", 1, ends="()")
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
