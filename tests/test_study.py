@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import ConfigSpace as CS  # noqa: N817
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import shoestring as ss
 from shoestring import Budget, Reading, Study

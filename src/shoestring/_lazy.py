@@ -8,11 +8,15 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names are imported from their modules on first use.
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """``__all__``, ``__getattr__`` and ``__dir__`` of a package whose names are imported on first use.
 
-    ``homes`` says in which module of the package a name is; a name that is its own module is the module itself.
+    ``modules`` has the names of each module of the package, separated by spaces; the name of the module itself is
+    the module.
     """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> Any:
         if name not in homes:
@@ -22,4 +26,4 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: sorted(homes)
+    return sorted(homes), load, lambda: sorted(homes)

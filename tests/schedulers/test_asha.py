@@ -2,8 +2,7 @@
 
 import math
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import shoestring as ss
 from shoestring.core.decisions import Continue, Start

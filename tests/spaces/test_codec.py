@@ -5,8 +5,7 @@ import math
 import ConfigSpace as CS  # noqa: N817  (short, and it is used in every second line)
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import shoestring as ss
 from shoestring.core.randomness import generator

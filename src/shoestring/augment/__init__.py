@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Any
 from shoestring._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from shoestring.augment.bandit_search import search
-    from shoestring.augment.policies import OPERATIONS, Pair, Policy
-    from shoestring.augment.policy_set import PolicySet, RankedPair, RankedPolicy, policies_of
-    from shoestring.augment.transform import Augment
+    from shoestring.augment.bandit_search import search as search
+    from shoestring.augment.policies import OPERATIONS as OPERATIONS, Pair as Pair, Policy as Policy
+    from shoestring.augment.policy_set import (
+        PolicySet as PolicySet,
+        RankedPair as RankedPair,
+        RankedPolicy as RankedPolicy,
+        policies_of as policies_of,
+    )
+    from shoestring.augment.transform import Augment as Augment
 
-__all__ = [
-    "OPERATIONS", "Augment", "Pair", "Policy", "PolicySet", "RankedPair", "RankedPolicy", "policies_of", "search",
-]  # fmt: skip
-
-_load, __dir__ = lazy_names(
+__all__, _load, __dir__ = lazy_names(
     __name__,
     {
-        "Augment": "transform",
-        "search": "bandit_search",
-        **dict.fromkeys(("OPERATIONS", "Pair", "Policy"), "policies"),
-        **dict.fromkeys(("PolicySet", "RankedPair", "RankedPolicy", "policies_of"), "policy_set"),
+        "bandit_search": "search",
+        "policies": "OPERATIONS Pair Policy",
+        "policy_set": "PolicySet RankedPair RankedPolicy policies_of",
+        "transform": "Augment",
     },
 )
 

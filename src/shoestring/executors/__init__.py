@@ -5,19 +5,23 @@ from typing import TYPE_CHECKING
 from shoestring._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from shoestring.executors.base import Executor, Job, Report, Session, Trial
-    from shoestring.executors.inline import Inline
-    from shoestring.executors.processes import Processes
-    from shoestring.executors.simulated import Simulated
+    from shoestring.executors.base import (
+        Executor as Executor,
+        Job as Job,
+        Report as Report,
+        Session as Session,
+        Trial as Trial,
+    )
+    from shoestring.executors.inline import Inline as Inline
+    from shoestring.executors.processes import Processes as Processes
+    from shoestring.executors.simulated import Simulated as Simulated
 
-__all__ = ["Executor", "Inline", "Job", "Processes", "Report", "Session", "Simulated", "Trial"]
-
-__getattr__, __dir__ = lazy_names(
+__all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **dict.fromkeys(("Executor", "Job", "Report", "Session", "Trial"), "base"),
-        "Inline": "inline",
-        "Processes": "processes",
-        "Simulated": "simulated",
+        "base": "Executor Job Report Session Trial",
+        "inline": "Inline",
+        "processes": "Processes",
+        "simulated": "Simulated",
     },
 )

@@ -5,42 +5,38 @@ from typing import TYPE_CHECKING
 from shoestring._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from shoestring.online.bandits import EXP3S, UCB1, EpsilonGreedy, Softmax
-    from shoestring.online.beta import LogBeta, TheoremBeta
-    from shoestring.online.look_rules import Always, Bernoulli, Confident, Disjoint, Exactly, ExpectedLoss, Mixed
-    from shoestring.online.policies import GPUCB, RGPUCB, TVGPUCB
-    from shoestring.online.tuner import CEGPUCB, OnlineTuner, PlotData, Round, RoundRecord
+    from shoestring.online.bandits import (
+        EXP3S as EXP3S,
+        UCB1 as UCB1,
+        EpsilonGreedy as EpsilonGreedy,
+        Softmax as Softmax,
+    )
+    from shoestring.online.beta import LogBeta as LogBeta, TheoremBeta as TheoremBeta
+    from shoestring.online.look_rules import (
+        Always as Always,
+        Bernoulli as Bernoulli,
+        Confident as Confident,
+        Disjoint as Disjoint,
+        Exactly as Exactly,
+        ExpectedLoss as ExpectedLoss,
+        Mixed as Mixed,
+    )
+    from shoestring.online.policies import GPUCB as GPUCB, RGPUCB as RGPUCB, TVGPUCB as TVGPUCB
+    from shoestring.online.tuner import (
+        CEGPUCB as CEGPUCB,
+        OnlineTuner as OnlineTuner,
+        PlotData as PlotData,
+        Round as Round,
+        RoundRecord as RoundRecord,
+    )
 
-_MODULES = {
-    "bandits": ["EXP3S", "UCB1", "EpsilonGreedy", "Softmax"],
-    "beta": ["LogBeta", "TheoremBeta"],
-    "look_rules": ["Always", "Bernoulli", "Confident", "Disjoint", "Exactly", "ExpectedLoss", "Mixed"],
-    "policies": ["GPUCB", "RGPUCB", "TVGPUCB"],
-    "tuner": ["CEGPUCB", "OnlineTuner", "PlotData", "Round", "RoundRecord"],
-}
-
-__all__ = [
-    "CEGPUCB",
-    "EXP3S",
-    "GPUCB",
-    "RGPUCB",
-    "TVGPUCB",
-    "UCB1",
-    "Always",
-    "Bernoulli",
-    "Confident",
-    "Disjoint",
-    "EpsilonGreedy",
-    "Exactly",
-    "ExpectedLoss",
-    "LogBeta",
-    "Mixed",
-    "OnlineTuner",
-    "PlotData",
-    "Round",
-    "RoundRecord",
-    "Softmax",
-    "TheoremBeta",
-]
-
-__getattr__, __dir__ = lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "bandits": "EXP3S UCB1 EpsilonGreedy Softmax",
+        "beta": "LogBeta TheoremBeta",
+        "look_rules": "Always Bernoulli Confident Disjoint Exactly ExpectedLoss Mixed",
+        "policies": "GPUCB RGPUCB TVGPUCB",
+        "tuner": "CEGPUCB OnlineTuner PlotData Round RoundRecord",
+    },
+)

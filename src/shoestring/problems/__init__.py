@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING
 from shoestring._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from shoestring.problems.contest import Contest, contest_score, random_reference
-    from shoestring.problems.curves import CurveTable
-    from shoestring.problems.grids import GridTable
-    from shoestring.problems.synthetic import Synthetic, WithCurves
+    from shoestring.problems.contest import (
+        Contest as Contest,
+        contest_score as contest_score,
+        random_reference as random_reference,
+    )
+    from shoestring.problems.curves import CurveTable as CurveTable
+    from shoestring.problems.grids import GridTable as GridTable
+    from shoestring.problems.synthetic import Synthetic as Synthetic, WithCurves as WithCurves
 
-__all__ = ["Contest", "CurveTable", "GridTable", "Synthetic", "WithCurves", "contest_score", "random_reference"]
-
-__getattr__, __dir__ = lazy_names(
+__all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **dict.fromkeys(("Contest", "contest_score", "random_reference"), "contest"),
-        "CurveTable": "curves",
-        "GridTable": "grids",
-        **dict.fromkeys(("Synthetic", "WithCurves"), "synthetic"),
+        "contest": "Contest contest_score random_reference",
+        "curves": "CurveTable",
+        "grids": "GridTable",
+        "synthetic": "Synthetic WithCurves",
     },
 )
