@@ -66,3 +66,11 @@ def awful(trial):
         raise ValueError("very long " * 10_000)
     yield x
     yield x
+
+
+def failing_at_the_third_step(trial):
+    for step in (1, 2, 3):
+        (trial.directory / "step").write_text(str(step))
+        if step == 3 and trial.config["ending"] == "raises":
+            raise RuntimeError("at the third step")
+        yield float("nan") if step == 3 else 1 / step

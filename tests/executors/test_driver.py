@@ -58,3 +58,14 @@ def test_readings_and_errors_that_cannot_even_be_shown(executor):
     study.run(objectives.awful, executor=executor)
     assert {trial.state for trial in study.trials} == {"failed", "finished"}
     assert all(len(trial.message) < 2000 for trial in study.trials)
+
+
+@pytest.mark.parametrize("executor", [Inline(), Simulated(1), Processes(1)], ids=repr)
+@pytest.mark.parametrize("ending", ["raises", "gives NaN"])
+def test_a_trial_that_failed_keeps_the_files_of_its_last_reading(executor, ending, tmp_path):
+    space = {"x": (0.0, 1.0), "ending": [ending]}
+    study = ss.Study(space, budget="1 evaluations", method="random", max_resource=9, storage=tmp_path / "a.db")
+    study.run(objectives.failing_at_the_third_step, executor=executor)
+    assert study.trials[0].state == "failed"
+    assert (study.best.trial, study.best.step) == (0, 2)
+    assert (study.directory(study.best.trial) / "step").read_text() == "2"

@@ -17,6 +17,7 @@ from shoestring.core.history import TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.errors import EverythingFailed
 from shoestring.executors.base import Executor, Job, Objective, Report, Session, check_objective
+from shoestring.executors.checkpoints import files_of
 from shoestring.executors.inline import Inline
 
 _logger = logging.getLogger("shoestring")
@@ -141,10 +142,18 @@ class _Loop:
             self.journal.close(trial.index, report.how, report.message, used)
         if trial.state != "running":
             self.mine.discard(trial.index)
+        if trial.state in ("failed", "lost"):
+            self.rewind_files(trial)
+            self.count_failure()
         if trial.state not in ("running", "paused"):
             self.session.cancel(trial.index)
-        if trial.state in ("failed", "lost"):
-            self.count_failure()
+
+    def rewind_files(self, trial: TrialRecord) -> None:
+        """The files of the last logged step stay, not those of the step that failed: the trial may be the best."""
+        files = files_of(self.journal.files(), trial.index)
+        kept = files.newest(trial.step)
+        if kept:
+            files.restore(kept)
 
     def count_failure(self) -> None:
         history = self.journal.history
