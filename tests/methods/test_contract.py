@@ -20,11 +20,18 @@ from shoestring.testing.laws import check_budget_law, check_cached_equals_fresh
 METHODS = [name for name in names() if name != "auto"]
 
 
+@pytest.fixture(autouse=True)
+def _short_lookahead(monkeypatch):
+    """Rollout looks two readings ahead for three arms: the laws do not depend on how many."""
+    monkeypatch.setattr("shoestring.methods.baselines.rollout._AHEAD", 2)
+    monkeypatch.setattr("shoestring.methods.baselines.rollout._CANDIDATES", 3)
+
+
 def with_small_pool(method):
     """The laws are checked with nothing cached, and a pool is rebuilt each time."""
     if not hasattr(method, "pool"):
         return method
-    return replace(method, pool=12, **({"ahead": 2, "candidates": 3} if hasattr(method, "ahead") else {}))
+    return replace(method, pool=12)
 
 
 def is_one_component(method):
