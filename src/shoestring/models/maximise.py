@@ -108,7 +108,7 @@ def neighbours(points: Array, codec: Codec, sweep: int = 0) -> tuple[Array, Code
             if axis.cells and not np.isnan(point[j]):
                 others = _values_near(axis, codec.space[axis.name], float(point[j]))
                 if axis.cells > _FEW and not axis.categorical:
-                    others += [(k + 0.5) / sweep for k in range(sweep)]
+                    others += np.linspace(0.0, 1.0, sweep).tolist()
                 near.append(np.tile(point, (len(others), 1)))
                 near[-1][:, j] = others
                 owner += [i] * len(others)
