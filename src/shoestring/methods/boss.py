@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoestring.core.composition import compose, with_sampler
+from shoestring.core.composition import Composed, compose, with_sampler
 from shoestring.core.decisions import Decision, Sampler
 from shoestring.core.history import History
 from shoestring.samplers.tpe import TPE
@@ -45,9 +45,12 @@ class BOHB:
     def __post_init__(self) -> None:
         check_options(self)
 
+    @cached_property
+    def _composed(self) -> Composed:
+        return compose(self.sampler, Hyperband(self.eta, self.min_resource, None, self.replicate, self.overlap))
+
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        scheduler = Hyperband(self.eta, self.min_resource, None, self.replicate, self.overlap)
-        return compose(self.sampler, scheduler).decide(history, rng)
+        return self._composed.decide(history, rng)
 
 
 @dataclass(frozen=True)
