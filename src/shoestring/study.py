@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Event, Granted, Mode, Opened
+from shoestring.core.events import Event, Granted, Mode, Opened, Rule
 from shoestring.core.grants import Grant, next_grant
-from shoestring.core.history import Best, History, TrialRecord
+from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.readings import Reading, readings_by_step
+from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule
 from shoestring.core.verification import Verification, verified
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
 from shoestring.executors.base import Executor, Objective
@@ -63,14 +64,17 @@ class Study:
         storage: str | Path | EventLog | None = None,
         name: str | None = None,
         seed: int = 0,
+        recommend: Rule = DEFAULT_RULE,
         _objective: str | None = None,
     ) -> None:
         limits = as_budget(budget)
         _check_options(mode, max_resource, seed)
+        check_rule(recommend)
         chosen, note = _method(method, limits, max_resource)
         opened = Opened(
-            0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective
-        )
+            0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective,
+            recommend,
+        )  # fmt: skip
         log, name = open_log(storage), _checked_name(name)
         number, self.note, history = log.find(name), "", None
         if number is None:
@@ -131,7 +135,11 @@ class Study:
 
     @property
     def best(self) -> Best:
-        """The best configuration so far; an error that shows the first failure if there is none."""
+        """The configuration that the study recommends so far, and at which step, by the rule ``recommend``: its best
+        reading ("best"), the best running median of three ("median") or its last reading ("last").
+
+        ``study.history.best("last")`` answers by another rule. An error shows the first failure if there is none.
+        """
         found = self.history.best()
         if found is None:
             raise EverythingFailed(_first_failure(self.history))
@@ -331,7 +339,7 @@ def _opened_history(method: Method, opened: Opened) -> History:
 
 def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
     differs = differing_parameter(stored.space, given.space)
-    for field in ("mode", "max_resource", "seed", "method"):
+    for field in ("mode", "max_resource", "seed", "recommend", "method"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
         if differs is None and not same:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shoestring.core.history import Best, TrialRecord, TrialState
+from shoestring.core.history import TrialRecord, TrialState
+from shoestring.core.recommendation import Best
 from shoestring.methods.registry import described, named, names
 
 STATES: tuple[TrialState, ...] = ("running", "paused", "finished", "failed", "stopped", "lost")
