@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from shoestring.core.readings import Reading, readings_by_step
 from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule
 from shoestring.core.verification import Verification, verified
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
-from shoestring.executors.base import Executor, Objective
+from shoestring.executors.base import Executor, Objective, check_workers
 from shoestring.executors.checkpoints import files_of
 from shoestring.executors.driver import default_executor, drive
 from shoestring.executors.loading import stop_if_loading
@@ -255,13 +255,32 @@ class Study:
 
     def rows(self) -> list[dict[str, Any]]:
         """The readings as plain rows; a trial without a reading has one row with an empty value."""
-        return [row for trial in self.history.trials for row in _rows(trial)]
+        return [row for trial in self.history.trials for row in trial.rows()]
 
-    def directory(self, trial: int) -> Path:
-        """The folder with a trial's files; that of ``study.best.trial`` has the checkpoint of the best."""
+    def directory(self, trial: int | None = None, *, best: bool = False) -> Path:
+        """The folder with a trial's files; with ``best=True`` the one with the checkpoint of ``study.best``.
+
+        The latter is what the trial had written after step ``study.best.step``, or the last that it wrote before. Read
+        it or copy it, and change nothing in it: the trial may be trained on.
+        """
+        if (trial is None) != best:
+            raise ReadingError("give the number of a trial, or best=True for the checkpoint of study.best")
+        if best or trial is None:
+            return self._checkpoint(self.best)
         if not 0 <= trial < len(self.history.trials):
             raise ReadingError(f"there is no trial {trial}; the study has {len(self.history.trials)}, counted from 0")
         return files_of(self._journal.files(), trial).work()
+
+    def _checkpoint(self, best: Best) -> Path:
+        trial = self._journal.history.trials[best.trial]
+        is_last = trial.state == "finished" and trial.step == best.step
+        found = files_of(self._journal.files(), trial.index).checkpoint(best.step, is_last)
+        if found is None:
+            raise ReadingError(
+                f"trial {best.trial} wrote no files into trial.directory up to step {best.step}: save a checkpoint "
+                f"there after each step, or train study.best.config again with seed {trial.seed} to that step"
+            )
+        return found
 
     def references(self) -> list[str]:
         """Where the methods of this study were published."""
@@ -277,15 +296,6 @@ def _checked_name(name: str | None) -> str:
     if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\\0"):
         raise MethodError(f"the study's name is {name!r}; it must be a text without slashes")
     return name
-
-
-def check_workers(workers: object, executor: object) -> None:
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise MethodError(f"workers is {workers!r}; it is how many trials run at once, a whole number from 1")
-    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "open", None))):
-        raise MethodError(f"executor is {executor!r}; it must be an object such as shoestring.executors.Processes(4)")
-    if executor is not None and workers != 1:
-        raise MethodError(f"workers={workers} and an executor are given; the executor says how many, so give only that")
 
 
 def _check_options(mode: object, max_resource: object, seed: object) -> None:
@@ -351,25 +361,6 @@ def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bo
 
 def _grant_of(trial: TrialRecord, reason: str) -> Grant:
     return Grant(trial.index, dict(trial.config), trial.seed, trial.step, trial.until, reason)
-
-
-def _rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
-    """The rows of one trial; a parameter or metric called like a column of ours gets a longer name."""
-    none: Reading = Reading(None)  # type: ignore[arg-type]
-    for step, reading in trial.readings.items() or [(0, none)]:
-        row: dict[str, Any] = {
-            "trial": trial.index,
-            "arm": trial.arm,
-            "replicate": trial.replicate,
-            "state": trial.state,
-            "step": step,
-            "value": reading.value,
-            "cost": reading.cost,
-            "seed": trial.seed,
-        }
-        for kind, values in (("metric", reading.metrics), ("config", trial.config)):
-            row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
-        yield row
 
 
 def _message(error: object) -> str:

@@ -12,10 +12,10 @@ from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import Mode, Rule
 from shoestring.core.recommendation import DEFAULT_RULE
-from shoestring.executors.base import Executor, Objective, check_objective
+from shoestring.executors.base import Executor, Objective, check_objective, check_workers
 from shoestring.executors.loading import stop_if_loading
 from shoestring.spaces.configspace import ConfigSpace
-from shoestring.study import Study, check_workers
+from shoestring.study import Study
 
 
 def tune(

@@ -10,7 +10,7 @@ are what methods see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -65,6 +65,24 @@ class TrialRecord:
         if self.step < step and self.state != "finished":
             return None
         return next((self.losses[s] for s in sorted(self.losses, reverse=True) if s <= step), None)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The readings as plain rows; a parameter or metric called like a column of ours gets a longer name."""
+        none: Reading = Reading(None)  # type: ignore[arg-type]
+        for step, reading in self.readings.items() or [(0, none)]:
+            row: dict[str, Any] = {
+                "trial": self.index,
+                "arm": self.arm,
+                "replicate": self.replicate,
+                "state": self.state,
+                "step": step,
+                "value": reading.value,
+                "cost": reading.cost,
+                "seed": self.seed,
+            }
+            for kind, values in (("metric", reading.metrics), ("config", self.config)):
+                row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
+            yield row
 
 
 @dataclass(slots=True, eq=False)
