@@ -10,7 +10,7 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.events import Adopted, Granted, Reported
-from shoestring.executors.checkpoints import files_of
+from shoestring.executors.checkpoints import checkpoint_of
 from shoestring.testing.laws import check_budget_law
 
 PROGRAM = Path(__file__).parent / "programs" / "crash.py"
@@ -46,7 +46,7 @@ def check_checkpoints(study):
     for trial in study.trials:
         step = trial.recommended.step
         early += step < trial.step
-        found = files_of(study.directory(trial.index).parents[1], trial.index).checkpoint(step, step == trial.step)
+        found = checkpoint_of(study.directory(trial.index).parents[1], trial, step)
         state = json.loads((found / "state.json").read_text())
         assert (state["trained"], state["weight"]) == (step, trial.readings[step].value)
     assert early > 5, "hardly any trial was trained past its best reading"

@@ -18,7 +18,7 @@ from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule
 from shoestring.core.verification import Verification, verified
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
 from shoestring.executors.base import Executor, Objective, check_workers
-from shoestring.executors.checkpoints import files_of
+from shoestring.executors.checkpoints import checkpoint_of, files_of
 from shoestring.executors.driver import default_executor, drive
 from shoestring.executors.loading import stop_if_loading
 from shoestring.logs import open_log
@@ -273,8 +273,7 @@ class Study:
 
     def _checkpoint(self, best: Best) -> Path:
         trial = self._journal.history.trials[best.trial]
-        is_last = trial.state == "finished" and trial.step == best.step
-        found = files_of(self._journal.files(), trial.index).checkpoint(best.step, is_last)
+        found = checkpoint_of(self._journal.files(), trial, best.step)
         if found is None:
             raise ReadingError(
                 f"trial {best.trial} wrote no files into trial.directory up to step {best.step}: save a checkpoint "

@@ -20,6 +20,8 @@ from functools import cached_property
 from os.path import isdir
 from pathlib import Path
 
+from shoestring.core.history import TrialRecord
+
 _PREFIX = "step-"
 
 
@@ -65,7 +67,7 @@ class TrialFiles:
     def checkpoint(self, step: int, is_last: bool) -> Path | None:
         """The folder with the state after a step, or with the last one before it that was written; None without any.
 
-        With ``is_last`` the trial ended with this step, and ``work`` has its state.
+        With ``is_last`` the trial finished with this step, and ``work`` has its state.
         """
         kept = self.newest(step)
         if kept:
@@ -125,6 +127,11 @@ def _newest(snapshots: list[int], step: int) -> int:
 
 def files_of(directory: Path | str, trial: int) -> TrialFiles:
     return TrialFiles(f"{directory}/trial-{trial}")
+
+
+def checkpoint_of(directory: Path | str, trial: TrialRecord, step: int) -> Path | None:
+    """The folder with what a trial had written after a step, to be read only; None if it had written nothing."""
+    return files_of(directory, trial.index).checkpoint(step, trial.state == "finished" and trial.step == step)
 
 
 def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:

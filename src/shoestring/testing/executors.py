@@ -22,7 +22,7 @@ from shoestring.core.readings import Reading
 from shoestring.errors import ShoestringError
 from shoestring.executors import Executor, Report, Session, Trial
 from shoestring.executors.base import Objective
-from shoestring.executors.checkpoints import TrialFiles, files_of
+from shoestring.executors.checkpoints import checkpoint_of
 from shoestring.logs import open_log
 from shoestring.samplers import Grid, Random
 from shoestring.schedulers import ASHA, Full
@@ -176,14 +176,14 @@ def check_steps(executor: Executor, folder: Path) -> None:
     for trial in study.trials:
         _check_trial(trial)
     for trial in study.trials:
-        _check_kept_files(trial, files_of(folder / "steps.db.files" / study.name, trial.index))
+        _check_kept_files(trial, folder / "steps.db.files" / study.name)
 
 
-def _check_kept_files(trial: TrialRecord, files: TrialFiles) -> None:
+def _check_kept_files(trial: TrialRecord, directory: Path) -> None:
     """The files of the recommended step are there, although the trial was trained on, also by the second session."""
     if trial.recommended is not None:
         step = trial.recommended.step
-        found = files.checkpoint(step, trial.state == "finished" and trial.step == step)
+        found = checkpoint_of(directory, trial, step)
         kept = "nothing" if found is None else f"those of {(found / 'step').read_text()}"
         assert kept == f"those of {step}", f"files: trial {trial.index} kept {kept}, and step {step} is recommended"
 
