@@ -6,9 +6,10 @@ import time
 import pytest
 
 import shoestring as ss
+from shoestring.core.history import TrialRecord
 from shoestring.errors import ReadingError
 from shoestring.executors import Inline, Processes, Simulated
-from shoestring.executors.checkpoints import TrialFiles
+from shoestring.executors.checkpoints import TrialFiles, checkpoint_of
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -62,13 +63,46 @@ def test_what_is_kept_of_a_trial_that_ended(tmp_path):
     files = written(tmp_path, 1, 2, 3, 5, 6)
     files.prune_ended(4)
     assert kept(files) == [3]
-    assert files.checkpoint(4, False) == files.snapshot_of(3)
-    assert files.checkpoint(2, False) is None
     files.prune_ended(None)
     assert kept(files) == []
-    assert files.checkpoint(6, True) == files.work()
-    assert files.checkpoint(6, False) is None
-    assert written(tmp_path / "empty").checkpoint(1, True) is None
+
+
+def trial_at(step, state):
+    return TrialRecord(0, 0, 0, 0, {}, "w", 0, 9, 0.0, state=state, step=step)
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "last", "state", "step", "found"),
+    [
+        ([2, 4], 4, "running", 4, "step-4"),
+        ([2, 4], 5, "paused", 3, "step-2"),
+        ([4], 5, "paused", 3, None),
+        ([], 6, "finished", 6, "work"),
+        ([], 6, "finished", 5, None),
+        ([2], 6, "finished", 6, "work"),  # its own recommended step is 2, and the mean of the replicates decides
+        ([2], 6, "failed", 6, "work"),
+        ([6], 6, "failed", 6, "step-6"),
+        ([], 6, "failed", 6, None),  # what is there was written in the step that failed
+    ],
+)
+def test_where_the_files_of_a_step_are(tmp_path, snapshots, last, state, step, found):
+    written(tmp_path, *snapshots).work().joinpath("w").write_text("later")
+    folder = checkpoint_of(tmp_path, trial_at(last, state), step)
+    assert (folder and folder.name) == found
+
+
+def test_a_finished_trial_without_files_has_no_checkpoint(tmp_path):
+    assert checkpoint_of(tmp_path, trial_at(6, "finished"), 6) is None
+    written(tmp_path).work()
+    assert checkpoint_of(tmp_path, trial_at(6, "finished"), 6) is None
+
+
+def test_of_replicates_the_checkpoint_is_that_of_the_compared_step():
+    method = ss.compose(ss.samplers.Random(), ss.schedulers.SubSampling(arms=2))
+    study = ss.Study(SPACE, budget="60 steps", method=method, max_resource=9).run(overfitting)
+    assert len(study.trials) > len(study.history.arms)
+    assert study.best.step == 9 > study.trials[study.best.trial].recommended.step
+    assert (study.directory(best=True) / "w").read_text() == "9"
 
 
 def overfitting(trial):

@@ -64,7 +64,7 @@ def best(storage: str, name: str | None, as_json: bool) -> None:
     click.echo(best_line(found, study.history))
     for key, value in found.config.items():
         click.echo(f"  {key} = {value!r}")
-    click.echo("The trial saved no checkpoint." if folder is None else f"Its checkpoint: {short_path(folder)}")
+    click.echo("no checkpoint was saved" if folder is None else f"checkpoint: {short_path(folder)}")
 
 
 @click.command(epilog="\b\nExample:\n  shoestring trials shoestring.db --state failed --last 20")
@@ -137,7 +137,8 @@ def show_status(study: Study) -> None:
     rows.append(("best", "no reading yet" if found is None else best_line(found, history)))
     if found is not None:
         rows.append(("", settings(found.config)))
-        rows += [("", short_path(folder)) for folder in [checkpoint(study)] if folder is not None]
+        if (folder := checkpoint(study)) is not None:
+            rows.append(("checkpoint", short_path(folder)))
     for trial in history.running.values():
         rows.append(("running", f"trial {trial.index}, step {trial.step} of {trial.until}, {settings(trial.config)}"))
     click.echo(f"{study.name}: {condition(study)}")

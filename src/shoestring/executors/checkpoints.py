@@ -64,15 +64,9 @@ class TrialFiles:
         """The step of the newest snapshot at or before this one; 0 if there is none."""
         return _newest(self._snapshots(), step)
 
-    def checkpoint(self, step: int, is_last: bool) -> Path | None:
-        """The folder with the state after a step, or with the last one before it that was written; None without any.
-
-        With ``is_last`` the trial finished with this step, and ``work`` has its state.
-        """
-        kept = self.newest(step)
-        if kept:
-            return self.snapshot_of(kept)
-        return self._root / "work" if is_last and _fingerprint(self._root / "work") else None
+    def is_empty(self) -> bool:
+        """Whether ``work`` has no files."""
+        return not _fingerprint(self._root / "work")
 
     def restore(self, step: int) -> None:
         """Make ``work`` what it was after this step, empty for step 0; what came after it is deleted."""
@@ -130,8 +124,17 @@ def files_of(directory: Path | str, trial: int) -> TrialFiles:
 
 
 def checkpoint_of(directory: Path | str, trial: TrialRecord, step: int) -> Path | None:
-    """The folder with what a trial had written after a step, to be read only; None if it had written nothing."""
-    return files_of(directory, trial.index).checkpoint(step, trial.state == "finished" and trial.step == step)
+    """The folder with what a trial had written after a step, to be read only; None if it had written nothing.
+
+    That is a snapshot, or ``work`` if the trial ended with this step. One that failed has the files of its last step in
+    ``work`` only if there was a snapshot to restore them from.
+    """
+    files = files_of(directory, trial.index)
+    kept = files.newest(step)
+    restored = kept > 0 and trial.state not in ("running", "paused")
+    if kept < step == trial.step and (trial.state == "finished" or restored) and not files.is_empty():
+        return files.work()
+    return files.snapshot_of(kept) if kept else None
 
 
 def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
