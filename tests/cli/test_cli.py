@@ -235,7 +235,7 @@ def test_the_best_step_and_its_checkpoint_are_told_everywhere(folder):
     )
     run = ["run", "turning.py:train", "--max-resource", "9", "--method", "random", "--budget", "9 steps"]
     place = Path("shoestring.db.files") / "turning-train" / "trial-0" / "step-4"
-    for text in (good(*run), good("status"), good("best")):
+    for text in (good(*run, "--recommend", "best"), good("status"), good("best")):
         assert "1 at step 4 of 9 by trial 0" in text
         assert str(place) in text
     told = [json.loads(good("best", "--json")), json.loads(good("status", "--json"))["best"]]

@@ -121,7 +121,7 @@ def raising(trial):
 @pytest.mark.parametrize("executor", [Inline(), Inline(alive=1), Processes(2), Simulated(2)], ids=repr)
 @pytest.mark.parametrize("objective", [overfitting, raising])
 def test_the_checkpoint_of_the_best_step_is_kept_while_the_trial_is_trained_on(tmp_path, executor, objective):
-    options = {"method": "asha", "max_resource": 9, "storage": tmp_path / "a.db", "mode": "min"}
+    options = {"method": "asha", "max_resource": 9, "storage": tmp_path / "a.db", "recommend": "best"}
     for steps in (30, 60):
         study = ss.tune(objective, SPACE, budget=f"{steps} steps", executor=executor, **options)
     assert study.best.step == 4 < study.trials[study.best.trial].step
@@ -155,7 +155,8 @@ def test_the_checkpoint_while_the_trial_is_running(tmp_path):
                 seen.append((folder / "w").read_text())
             yield loss
 
-    ss.tune(train, SPACE, budget="9 steps", method="random", max_resource=9, storage=tmp_path / "a.db")
+    options = {"method": "random", "max_resource": 9, "storage": tmp_path / "a.db", "recommend": "best"}
+    ss.tune(train, SPACE, budget="9 steps", **options)
     assert seen == ["1", "2", "3", "4", "4", "4", "4", "4"]
 
 
@@ -166,7 +167,7 @@ def test_without_files_up_to_the_best_step_it_says_what_to_do():
                 (trial.directory / "w").write_text(str(step))
             yield (step - 4) ** 2
 
-    study = ss.tune(late, SPACE, budget="9 steps", method="random", max_resource=9)
+    study = ss.tune(late, SPACE, budget="9 steps", method="random", max_resource=9, recommend="best")
     with pytest.raises(ReadingError, match=r"no files .* up to step 4: save a checkpoint"):
         study.directory(best=True)
 

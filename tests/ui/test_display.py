@@ -65,7 +65,8 @@ def test_it_shows_where_the_checkpoint_of_the_best_is(tmp_path, monkeypatch):
             yield abs(step - 2)
 
     monkeypatch.chdir(tmp_path)
-    study = ss.tune(train, {"x": (0.0, 1.0)}, budget="3 steps", max_resource=3, method="random", storage="a.db")
+    options = {"max_resource": 3, "method": "random", "storage": "a.db", "recommend": "best"}
+    study = ss.tune(train, {"x": (0.0, 1.0)}, budget="3 steps", **options)
     console = Console(file=io.StringIO(), width=100)
     console.print(Screen(Journal(open_log("a.db"), 1, study.name, None)))
     assert "0 at step 2 of 3 by trial 0" in console.file.getvalue()
