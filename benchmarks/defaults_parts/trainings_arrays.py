@@ -242,7 +242,7 @@ WIDE = ss.space(
     momentum=(0.0, 0.95),
     l1=ss.log(1e-5, 0.3),
     l2=ss.log(1e-5, 1.0),
-    hidden_columns=(0.0, 0.8),
+    feature_dropout=(0.0, 0.8),
     batch=ss.log(8, 150),
 )
 
@@ -250,7 +250,7 @@ WIDE = ss.space(
 def wide_logistic(config: Config, seed: int) -> Iterator[ss.Reading]:
     """Logistic regression with more columns than rows. The reading is the log loss, which rises when it overfits."""
     data, rng = blobs(250, 10, 2, 150, 150, clusters=1), np.random.default_rng(seed)
-    weights, keep = [np.zeros(250, np.float32), np.zeros(1, np.float32)], 1 - config["hidden_columns"]
+    weights, keep = [np.zeros(250, np.float32), np.zeros(1, np.float32)], 1 - config["feature_dropout"]
     descent = Descent(weights, config["momentum"], config["optimiser"] == "adam")
     while True:
         for rows in batches(len(data.X), config["batch"], rng):

@@ -185,7 +185,7 @@ def models_space() -> ConfigurationSpace:
 
 def chosen_model(config: Config, seed: int) -> Iterator[ss.Reading]:
     """A linear model, a network or boosted trees for two classes; a step of one can take ten times that of another."""
-    data = blobs(20, 8, 2, 300, 200, clusters=3)
+    data = blobs(15, 6, 2, 400, 200, clusters=4)
     if config["model"] == "boosting":
         yield from _boosted_classifier(config, data, seed)
     if config["model"] == "linear":
