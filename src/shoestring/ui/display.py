@@ -11,6 +11,7 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -21,7 +22,8 @@ from rich.text import Text
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.workers import ticks
-from shoestring.ui.formatting import amount, best_line, duration, method_name, number, settings, states
+from shoestring.executors.checkpoints import checkpoint_of
+from shoestring.ui.formatting import amount, best_line, duration, method_name, number, settings, short_path, states
 
 logger = logging.getLogger("shoestring")
 
@@ -97,7 +99,7 @@ class Screen:
         for unit, limit in history.ledger.budget.limits().items():
             grid.add_row(unit, _bar(unit, min(history.ledger.spent()[unit], limit), limit))
         grid.add_row("trials", states(history.trials))
-        grid.add_row("best", _best(history))
+        grid.add_row("best", _best(history, self._journal.files()))
         for label, row in _running(list(history.running.values())):
             grid.add_row(label, row)
         return grid
@@ -123,12 +125,14 @@ def _bar(unit: str, spent: float, limit: float) -> RenderableType:
     return row
 
 
-def _best(history: History) -> Text:
+def _best(history: History, directory: Path) -> Text:
     best = history.best()
     if best is None:
         return Text("no reading yet", style="dim")
-    value, _, place = best_line(best).partition(" ")
-    return Text.assemble((value, "bold green"), f" {place}\n{settings(best.config)}")
+    value, _, place = best_line(best, history).partition(" ")
+    text = Text.assemble((value, "bold green"), f" {place}\n{settings(best.config)}")
+    folder = checkpoint_of(directory, history.trials[best.trial], best.step)
+    return text if folder is None else text.append(f"\n{short_path(folder)}", style="dim")
 
 
 def _running(trials: list[TrialRecord]) -> Iterator[tuple[str, str]]:
