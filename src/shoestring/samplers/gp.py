@@ -151,7 +151,8 @@ class Surrogate:
             self.y = self.y - self.y.max()
         self.process = self._process(transform, warp)
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
-        mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
+        leaders = known.points[ascending(known.losses)[:_MOST_LEADERS]]
+        mean, _ = self.predict(np.vstack([leaders, known.pending]))
         self.best = float(mean.min()) - margin
 
     def _process(self, transform: Transform, warp: bool) -> Process:
