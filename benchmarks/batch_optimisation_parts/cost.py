@@ -46,7 +46,7 @@ def _study(sampler: Sampler, observations: int, room: int) -> ss.Study:
     return study
 
 
-def _batches(sampler: Sampler, observations: int, batch: int, count: int) -> list[float]:
+def batches(sampler: Sampler, observations: int, batch: int, count: int) -> list[float]:
     """CPU seconds of each batch, the first and its imports left out; results are reported in between."""
     study, found = _study(sampler, observations, batch * (count + 1)), []
     for _ in range(count + 1):
@@ -62,9 +62,9 @@ def cost(options: Options) -> list[Row]:
     """CPU seconds a decision, refits included."""
     count = 4 if options.quick else 12
     return [
-        row("boes, a batch of 5 at 100 observations", _batches(BOES(), 100, 5, count), at_most=0.15),
-        row("boes, a batch of 5 at 1,000 observations", _batches(BOES(), 1000, 5, count), at_most=1.0),
-        row("thesis, a batch of 5 at 100 observations", _batches(BOES.thesis(), 100, 5, count)),
-        row("cmaes, a suggestion at 300 observations", _batches(CMAES(), 300, 1, 5 * count), at_most=0.010),
-        row("gp, a suggestion at 300 observations", _batches(GaussianProcess(), 300, 1, 5 * count), at_most=0.100),
+        row("boes, a batch of 5 at 100 observations", batches(BOES(), 100, 5, count), at_most=0.15),
+        row("boes, a batch of 5 at 1,000 observations", batches(BOES(), 1000, 5, count), at_most=1.0),
+        row("thesis, a batch of 5 at 100 observations", batches(BOES.thesis(), 100, 5, count)),
+        row("cmaes, a suggestion at 300 observations", batches(CMAES(), 300, 1, 5 * count), at_most=0.010),
+        row("gp, a suggestion at 300 observations", batches(GaussianProcess(), 300, 1, 5 * count), at_most=0.100),
     ]

@@ -29,6 +29,7 @@ from shoestring.core.untried import random_config
 from shoestring.models.maximise import climbed, snapped
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
+from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
 
@@ -83,22 +84,30 @@ class GaussianProcess:
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
         surrogate = Surrogate(
-            history, known, self.transform, self.acquisition, self.warp, margin_now(history, self.margin)
+            history, known, self.transform, self.acquisition, self.warp, margin_now(history, self.margin), True
         )
-        points = self._candidates(surrogate, rng)
-        scores = surrogate.score(points)
-        chosen = first_free(points, (-scores).argsort(kind="stable"), history)
+        points, scores = self._candidates(surrogate, rng)
+        chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
-    def _candidates(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
+    def _candidates(self, surrogate: Surrogate, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Points (m, d) and their scores (m,)."""
         rows = open_points(surrogate.history, rng)
         if rows is not None:
-            return rows
+            return rows, surrogate.score(rows)
         return surrogate.searched(np.vstack([self._spread(surrogate, rng), surrogate.near_best(rng, self.candidates)]))
+
+    def _order(self, surrogate: Surrogate, points: Array, scores: Array) -> Codes:
+        """The candidates from best to worst: by the process, and once something has failed by a forest too."""
+        if not len(surrogate.known.failed):
+            return ascending(-scores)
+        forest, best = fitted_forest("et", surrogate.history, surrogate.known, self.transform)
+        mean, sd = forest.predict(surrogate.embed(points))
+        return ascending(mean_ranks([scores, surrogate.acquire(mean, sd, best - surrogate.margin)[0]]))
 
     def _spread(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
         codec = surrogate.history.codec
@@ -130,16 +139,20 @@ class Surrogate:
         acquisition: AcquisitionName,
         warp: bool,
         margin: float = 0.0,
+        pessimistic: bool = False,
     ) -> None:
         from shoestring.models.acquisition import ACQUISITIONS
 
-        self.history, self.known = history, known
+        self.history, self.known, self.margin = history, known, margin
         self.embed = embedding(history)
-        self._acquire = ACQUISITIONS[acquisition]
+        self.acquire = ACQUISITIONS[acquisition]
         self.y = scaled(known.losses, transform)
+        if pessimistic and len(known.failed):
+            self.y = self.y - self.y.max()
         self.process = self._process(transform, warp)
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
-        mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
+        leaders = known.points[ascending(known.losses)[:_MOST_LEADERS]]
+        mean, _ = self.predict(np.vstack([leaders, known.pending]))
         self.best = float(mean.min()) - margin
 
     def _process(self, transform: Transform, warp: bool) -> Process:
@@ -166,12 +179,12 @@ class Surrogate:
 
     def score(self, points: Array) -> Array:
         """The acquisition at points. Shape (m, d) to (m,)."""
-        return self._acquire(*self.predict(points), self.best)[0]
+        return self.acquire(*self.predict(points), self.best)[0]
 
     def slope(self, points: Array) -> tuple[Array, Array]:
         """The acquisition and its gradient on the ordered axes. Shape (m, d) to (m,) and (m, d)."""
         mean, sd, mean_slope, sd_slope = self.process.predict_with_gradient(self.embed(points))
-        value, by_mean, by_sd = self._acquire(mean, sd, self.best)
+        value, by_mean, by_sd = self.acquire(mean, sd, self.best)
         columns = by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
         gradient = np.zeros(points.shape)
         gradient[:, self.embed.choices == 0] = columns[:, self.embed.ordered]
@@ -182,10 +195,12 @@ class Surrogate:
         best = self.known.points[ascending(self.known.losses)[:top]]
         return snapped(around(best, rng, m, codec), codec)
 
-    def searched(self, points: Array, climbers: int = _CLIMBERS) -> Array:
-        """The points, and the local maxima that are reached from the best of them."""
-        top = ascending(-self.score(points))[:climbers]
-        return np.vstack([climbed(points[top], self.history.codec, self.score, self.slope), points])
+    def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:
+        """The points behind the local maxima that are reached from the best of them, and the scores of all."""
+        scores = self.score(points)
+        top = ascending(-scores)[:climbers]
+        found = climbed(points[top], self.history.codec, self.score, self.slope)
+        return np.vstack([found, points]), np.concatenate([self.score(found), scores])
 
 
 def ascending(values: Array) -> Codes:
