@@ -5,6 +5,7 @@
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
+    python benchmarks/defaults.py --table retraining      # what is recommended, trained again
     python benchmarks/defaults.py --table black-boxes     # objectives that return one number
     python benchmarks/defaults.py --table failures        # parts of the space fail
     python benchmarks/defaults.py --quick --json
@@ -16,30 +17,18 @@ need Optuna, and its GP needs torch.
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from common import Options, main
-from measurements import Row
-
-
-def _part(module: str, name: str):
-    """A table whose module is imported when it is asked for, as each needs other libraries."""
-
-    def table(options: Options) -> list[Row]:
-        return getattr(import_module(f"defaults_parts.{module}"), name)(options)
-
-    table.__doc__ = name
-    return table
-
+from common import main
+from defaults_parts import black_boxes, recommendation, tables, training_tables
 
 TABLES = {
-    "curves": _part("tables", "curves"),
-    "smooth": _part("tables", "smooth"),
-    "rows": _part("tables", "rows"),
-    "trainings": _part("training_tables", "trainings"),
-    "recommendation": _part("training_tables", "recommendation"),
-    "black-boxes": _part("black_boxes", "table"),
-    "failures": _part("tables", "failures"),
+    "curves": tables.curves,
+    "smooth": tables.smooth,
+    "rows": tables.rows,
+    "trainings": training_tables.trainings,
+    "recommendation": recommendation.table,
+    "retraining": recommendation.retraining,
+    "black-boxes": black_boxes.table,
+    "failures": tables.failures,
 }
 
 if __name__ == "__main__":

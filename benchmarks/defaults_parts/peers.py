@@ -3,7 +3,7 @@
 A configuration is asked for, the objective's generator is advanced, every reading is reported, and the trial is stopped
 where the pruner says so. A trial that raises or yields a number that is not finite is told as failed; the step in which
 it failed is paid for. The run ends when the steps are used up, in the middle of a trial if need be. Samplers and
-pruners have their defaults, except that TPE models all parameters together, which is better on most tasks.
+pruners have their defaults, except that TPE models all parameters together, as in ``batch_optimisation.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Constant, OrdinalHyperparameter
+from batch_optimisation_parts.runs import suggested
 from optuna.pruners import HyperbandPruner, NopPruner, SuccessiveHalvingPruner
 from optuna.samplers import GPSampler, TPESampler
 
@@ -71,25 +71,6 @@ def _best(task: Task, curves: Sequence[Curve]) -> Curve | None:
     living = [curve for curve in curves if curve.values and not curve.failed]
     complete = [curve for curve in living if curve.steps == task.max_resource]
     return min(complete or living, key=lambda curve: task.sign * curve.values[-1], default=None)
-
-
-def suggested(trial: Any, space: ConfigurationSpace, codec: Codec) -> dict[str, Any]:
-    """A configuration as Optuna suggests it. Ordered values are whole numbers to it, and what is inactive is suggested
-    all the same and left out, since its GP cannot learn of parameters that come and go."""
-    values: dict[str, Any] = {}
-    for name, own in space.items():
-        if isinstance(own, Constant):
-            continue
-        if isinstance(own, CategoricalHyperparameter):
-            values[name] = trial.suggest_categorical(name, list(own.choices))
-        elif isinstance(own, OrdinalHyperparameter):
-            values[name] = own.sequence[trial.suggest_int(name, 0, len(own.sequence) - 1)]
-        elif type(own).__name__.endswith("IntegerHyperparameter"):
-            values[name] = trial.suggest_int(name, own.lower, own.upper, log=own.log)
-        else:
-            values[name] = trial.suggest_float(name, own.lower, own.upper, log=own.log)
-    # Through the codec, so that what is inactive is left out.
-    return codec.decode(codec.encode(values))
 
 
 def _trial(trial: Any, curve: Curve, seed: int, folder: Path) -> ss.Trial:
