@@ -6,11 +6,19 @@ from itertools import islice
 from types import SimpleNamespace
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 import shoestring as ss
 
 TASKS = importlib.import_module("defaults_parts.trainings").trainings()
 each = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Several threads only get in each other's way with matrices this small."""
+    with threadpool_limits(1):
+        yield
 
 
 def trial(task, seed=1, start=0, **changes):
