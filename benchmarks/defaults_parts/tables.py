@@ -151,7 +151,7 @@ def _means_and_ranks(found: Comparison, label: str, prefix: str = "") -> list[Ro
 def _compared_rows(found: Comparison, label: str) -> list[Row]:
     return [
         *_means_and_ranks(found, label),
-        *differences(found, _regrets(found), label),
+        *differences(found, {"regret": found.array(regret_seen)}, label),
         *cost_rows(found, label),
     ]
 

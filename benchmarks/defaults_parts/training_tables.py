@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from common import Options
 from measurements import Row
@@ -9,20 +11,21 @@ from measurements import Row
 from defaults_parts.comparison import (
     OURS,
     PEERS,
+    Array,
     Comparison,
-    Losses,
     compared,
     cost_rows,
     differences,
     limited,
     loss,
     mean_rows,
+    measured,
     rank_rows,
 )
+from defaults_parts.recommendation import TRAININGS
 from defaults_parts.tables import HALVES, QUICK_METHODS
 from defaults_parts.trainings import trainings as tasks_of_trainings
 
-TRAININGS = 12
 LABEL = f"{TRAININGS} trainings"
 LOSSES = {
     "validation": "seen",
@@ -33,34 +36,46 @@ LOSSES = {
 
 
 def trainings(options: Options) -> list[Row]:
-    """Real trainings: validation and test values, normalised (0 is the best of all runs, 1 random search's mean)."""
+    """Real trainings: validation and test losses (0 is the best of all runs on a task, 1 the median one) and ranks."""
     tasks, methods = tasks_of_trainings(), (*OURS, *PEERS)
     if options.quick:
-        tasks, methods = tasks[::5], QUICK_METHODS
+        tasks, methods = tasks[::6], QUICK_METHODS
     found = compared(tasks, methods, options.seeds, TRAININGS)
     losses = {what: found.array(loss(name)) for what, name in LOSSES.items()}
+    scaled = {what: _normalised(values) for what, values in losses.items()}
     rows = [
-        *mean_rows(found, _normalised(found, losses), LABEL),
-        *rank_rows(found, losses, LABEL),
-        *differences(found, _normalised(found, losses), LABEL),
+        *mean_rows(found, scaled, LABEL),
+        *_first_in_rank(rank_rows(found, losses, LABEL), methods),
+        *differences(found, {what: scaled[what] for what in ("validation", "test of study.best")}, LABEL),
         *cost_rows(found, LABEL),
     ]
     for prefix, places in HALVES.items():
-        if found.tasks[places]:
-            half = {what: values[places] for what, values in losses.items()}
-            rows += rank_rows(found.of_tasks(places), half, LABEL, prefix)
+        half = {what: values[places] for what, values in losses.items()}
+        rows += rank_rows(found.of_tasks(places), half, LABEL, prefix)
     return [*rows, *_by_task(found)]
 
 
-def _normalised(found: Comparison, losses: Losses) -> Losses:
-    """0 is the least loss of all runs on the task, 1 the mean of random search."""
-    place = list(found.methods).index("random")
-    scaled = {}
-    for what, values in losses.items():
-        least = values.min(axis=(1, 2), keepdims=True)
-        random = values[:, :, [place]].mean(axis=1, keepdims=True)
-        scaled[what] = (values - least) / np.where(random > least, random - least, 1.0)
-    return scaled
+def _normalised(losses: Array) -> Array:
+    """0 is the least loss of all runs on the task, 1 the median one."""
+    least, middle = (of(losses, axis=(1, 2), keepdims=True) for of in (np.min, np.median))
+    return np.asarray((losses - least) / np.where(middle > least, middle - least, 1.0))
+
+
+def _first_in_rank(rows: Sequence[Row], methods: Sequence[str]) -> list[Row]:
+    """The default is to be first by validation, and by test within the critical difference of the best."""
+    values = measured(rows)
+    best = {
+        what: min(values[f"{name}, {LABEL}: rank by {what}"] for name in methods if name != "auto")
+        for what in ("validation", "test of study.best")
+    }
+    noise = values[f"{LABEL}: critical difference of ranks"]
+    return limited(
+        rows,
+        {
+            f"auto, {LABEL}: rank by validation": best["validation"],
+            f"auto, {LABEL}: rank by test of study.best": best["test of study.best"] + noise,
+        },
+    )
 
 
 def _by_task(found: Comparison) -> list[Row]:
