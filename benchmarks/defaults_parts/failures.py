@@ -1,8 +1,9 @@
 """Trainings that fail in parts of the space, (d) of the user suite: 150 steps each.
 
 Two trainings of a network with a known best loss of 0: ``narrow`` has five parameters and 15 steps, ``wide`` six and
-30. The loss is a bowl in the encoded parameters, with a worse bottom for some choices, at the end of a power-law curve
-that falls faster the higher the learning rate is. So a high rate looks good early, although the best one is moderate.
+30. The loss is a bowl in the encoded parameters, with a worse bottom for some choices, at the end of a power-law curve.
+Early in training the bottom of the bowl is at a higher learning rate, so that a high rate looks good at first although
+a moderate one is best.
 
 =======================  =========================================================================================
 raises at once           a box of 6 % of the space, next to the best place, raises in the first step
@@ -32,6 +33,7 @@ from shoestring.spaces.codec import Codec
 
 STEPS = 150
 LATE = 6
+EARLY_SHIFT = 0.25  # of the best learning rate, encoded
 Place = Mapping[str, float]
 
 
@@ -53,11 +55,13 @@ class Landscape:
         return dict(zip(self._codec.names, self._codec.encode(config).tolist(), strict=True))
 
     def loss(self, config: Mapping[str, Any], step: int) -> float:
-        place = self.place(config)
-        end = self.activations[config["activation"]]
-        end += sum(steep * (place[name] - self.best[name]) ** 2 for name, steep in self.steepness.items())
-        rate, last = 0.3 + place["rate"], math.pow(self.max_resource, -0.3 - place["rate"])
-        return end + (1 + end) * (math.pow(step, -rate) - last) / (1 - last)
+        place, last = self.place(config), self.max_resource**-0.5
+        left = (step**-0.5 - last) / (1 - last)
+        return self._bowl(config, place, 0.0) + left * (1 + 2 * self._bowl(config, place, EARLY_SHIFT))
+
+    def _bowl(self, config: Mapping[str, Any], place: Place, shift: float) -> float:
+        gaps = {name: place[name] - best - shift * (name == "rate") for name, best in self.best.items()}
+        return self.activations[config["activation"]] + sum(self.steepness[n] * gap**2 for n, gap in gaps.items())
 
 
 ACTIVATIONS = {"relu": 0.0, "tanh": 0.1, "gelu": 0.05, "sigmoid": 0.4}
