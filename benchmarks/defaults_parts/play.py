@@ -80,13 +80,10 @@ class TimedObjective:
         self.cpu = 0.0
 
     def __call__(self, trial: ss.Trial) -> Iterator[Any]:
-        readings = iter(())  # replaced in the first step, so that its time counts too
-        started = False
+        readings = self._objective(trial)
         while True:
             before = time.process_time()
             try:
-                if not started:
-                    readings, started = iter(self._objective(trial)), True
                 reading = next(readings)
             except StopIteration:
                 return

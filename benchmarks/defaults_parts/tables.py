@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from common import Options
 from measurements import Row
@@ -48,31 +48,29 @@ def _methods(options: Options) -> tuple[str, ...]:
 
 def curves(options: Options) -> list[Row]:
     """Recorded curves as continuous problems, 23 tables: normalised regret after 10 and 30 full trainings."""
-    tasks, budgets = recorded_curves.snapped(), tuple(CURVES_LIMITS)
+    tasks, limits, methods = recorded_curves.snapped(), CURVES_LIMITS, _methods(options)
     if options.quick:
-        tasks, budgets = tasks[::12], budgets[:1]
-    rows = []
-    for trainings in budgets:
-        found, label = compared(tasks, _methods(options), options.seeds, trainings), f"{trainings} trainings"
-        rows += limited(_compared_rows(found, label), {f"auto, {label}: regret": CURVES_LIMITS[trainings]})
-        for prefix, places in HALVES.items():
-            half = found.of_tasks(places)
-            rows += _means_and_ranks(half, label, prefix)
-    return _auto_first(rows, [f"{trainings} trainings" for trainings in budgets], _methods(options))
+        tasks, limits = tasks[::12], {10: CURVES_LIMITS[10]}
+    first = [f"auto - {name}, {budget} trainings: regret" for budget in limits for name in methods if name != "auto"]
+    return limited(_recorded(tasks, methods, options.seeds, limits), dict.fromkeys(first, 0.0))
 
 
 def rows(options: Options) -> list[Row]:
     """Recorded curves with their rows as arms, 39 tables: normalised regret after 5, 10 and 20 full trainings."""
-    tasks, budgets, methods = recorded_curves.rows(), tuple(ROWS_LIMITS), OURS
     if options.quick:
-        tasks, budgets, methods = tasks[::20], budgets[:1], ("random", "asha", "auto")
-    lines = []
-    for trainings in budgets:
-        found, label = compared(tasks, methods, options.seeds, trainings), f"{trainings} trainings"
-        lines += limited(_compared_rows(found, label), {f"auto, {label}: regret": ROWS_LIMITS[trainings]})
+        return _recorded(recorded_curves.rows()[::20], ("random", "asha", "auto"), options.seeds, {5: ROWS_LIMITS[5]})
+    return _recorded(recorded_curves.rows(), OURS, options.seeds, ROWS_LIMITS)
+
+
+def _recorded(tasks: Sequence[Task], methods: Sequence[str], seeds: int, limits: Mapping[int, float]) -> list[Row]:
+    """All tables and both halves of them at each budget; ``limits`` are those of the default's regret."""
+    found_rows = []
+    for trainings, limit in limits.items():
+        found, label = compared(tasks, methods, seeds, trainings), f"{trainings} trainings"
+        found_rows += limited(_compared_rows(found, label), {f"auto, {label}: regret": limit})
         for prefix, places in HALVES.items():
-            lines += _means_and_ranks(found.of_tasks(places), label, prefix)
-    return lines
+            found_rows += _means_and_ranks(found.of_tasks(places), label, prefix)
+    return found_rows
 
 
 def smooth(options: Options) -> list[Row]:
@@ -93,8 +91,8 @@ def smooth(options: Options) -> list[Row]:
 def _by_form(found: Comparison, label: str) -> list[Row]:
     """Each function and form; the default is held to a bar in 6 dimensions and to random search where it is misled."""
     rows: list[Row] = []
-    for task in found.tasks:
-        one = found.where(lambda other, task=task: other is task)  # type: ignore[misc]
+    for i, task in enumerate(found.tasks):
+        one = found.of_tasks(slice(i, i + 1))
         rows += mean_rows(one, {"regret": one.array(regret_seen)}, label, f"{task.name}: ")
     values, limits = measured(rows), {}
     for task in found.tasks:
@@ -118,7 +116,7 @@ def failures(options: Options) -> list[Row]:
         half = found.of_tasks(places)
         rows += mean_rows(half, {"regret": half.array(regret_safe)}, "150 steps", prefix)
     for name in failing.FAILURES:
-        case = found.where(lambda task, name=name: task.name.startswith(f"{name}, "))  # type: ignore[misc]
+        case = found.where(lambda task, name=name: task.name.startswith(f"{name}, "))
         if case.tasks:
             rows += _case(case, name)
     return rows
@@ -154,9 +152,3 @@ def _compared_rows(found: Comparison, label: str) -> list[Row]:
         *differences(found, {"regret": found.array(regret_seen)}, label),
         *cost_rows(found, label),
     ]
-
-
-def _auto_first(rows: list[Row], labels: Sequence[str], methods: Sequence[str]) -> list[Row]:
-    """The default is to be below every other method."""
-    names = [f"auto - {method}, {label}: regret" for label in labels for method in methods if method != "auto"]
-    return limited(rows, dict.fromkeys(names, 0.0))
