@@ -1,4 +1,4 @@
-"""Black boxes: what ``method="auto"`` finds in 20 rounds of 5 evaluations, on tables and functions, and where some fail.
+"""Black boxes: what ``method="auto"`` finds in 20 rounds of 5 evaluations, also where parts of the space fail.
 
 The tasks and the score are those of ``batch_optimisation.py``. Every second task, with other seeds than these, was used
 to choose the default; the others confirm it. ``auto`` picks ``gp`` on all of them.
@@ -14,7 +14,6 @@ from typing import NamedTuple
 from batch_optimisation_parts.columns import scores, tasks_of
 from batch_optimisation_parts.cost import batches
 from batch_optimisation_parts.runs import BATCH, ROUNDS, Run, optuna_sampler, played, run_key, suggested
-from batch_optimisation_parts.tasks import Task
 from common import Options
 from kept import runs
 from measurements import Row, row
