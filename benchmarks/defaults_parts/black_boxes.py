@@ -48,7 +48,7 @@ def _suite_rows(options: Options) -> list[Row]:
     rows.append(row("auto: score on the tasks that it was chosen on", by_method["auto"][::2]))
     rows.append(row("auto: score on the other tasks", by_method["auto"][1::2]))
     rows.append(Row("auto: tasks lost", _lost(by_method), at_most=0))
-    rows += [_cpu(name, runs, 1.5 if name == "auto" else None) for name, runs in found.items()]
+    rows += [_cpu(name, of, 1.5 if name == "auto" else None) for name, of in found.items()]
     return rows + [
         Row(f"{task.name}: {name}", of[i], n=seeds) for i, task in enumerate(tasks) for name, of in by_method.items()
     ]
