@@ -139,4 +139,3 @@ def _run(name: str, method: Method | str | None, task: Task, seed: int) -> tuple
     before = time.process_time()
     result = play_optuna(task, name, seed) if method is None else play_ours(task, method, seed)
     return result, round(time.process_time() - before, 4)
-

@@ -92,21 +92,19 @@ def _directions(rng: np.random.Generator, d: int) -> Array:
 def failing_functions() -> tuple[FailingFunction, ...]:
     """The eight tasks; 8 to 32 % of their spaces fail."""
 
-    def halved(name: str, share: float, **options: Any) -> FailingFunction:
-        problem = Synthetic(name, **options)
-        return FailingFunction(f"{name.rstrip('36')} {len(problem.space)}, half-space", problem, half_space(problem, share))
+    def halved(name: str, problem: Synthetic, share: float) -> FailingFunction:
+        return FailingFunction(f"{name}, half-space", problem, half_space(problem, share))
 
-    def with_ball(name: str, share: float, **options: Any) -> FailingFunction:
-        problem = Synthetic(name, **options)
-        return FailingFunction(f"{name.rstrip('36')} {len(problem.space)}, ball", problem, ball(problem, share))
+    def with_ball(name: str, problem: Synthetic, share: float) -> FailingFunction:
+        return FailingFunction(f"{name}, ball", problem, ball(problem, share))
 
     return (
-        with_ball("hartmann3", 0.2),
-        halved("hartmann6", 0.25),
-        with_ball("hartmann6", 0.1),
-        halved("ackley", 0.2, dimensions=5),
-        halved("levy", 0.25, dimensions=8),
-        with_ball("rastrigin", 0.15, dimensions=3),
-        halved("styblinski-tang", 0.32, dimensions=5),
+        with_ball("hartmann 3", Synthetic("hartmann3"), 0.2),
+        halved("hartmann 6", Synthetic("hartmann6"), 0.25),
+        with_ball("hartmann 6", Synthetic("hartmann6"), 0.1),
+        halved("ackley 5", Synthetic("ackley", dimensions=5), 0.2),
+        halved("levy 8", Synthetic("levy", dimensions=8), 0.25),
+        with_ball("rastrigin 3", Synthetic("rastrigin", dimensions=3), 0.15),
+        halved("styblinski-tang 5", Synthetic("styblinski-tang", dimensions=5), 0.32),
         FailingFunction("mixed, high rates", Synthetic("mixed"), lambda config: config["rate"] > 0.03),
     )

@@ -104,6 +104,12 @@ def learned(Z: Array, y: Array, axis: Codes, warped: Codes = NO_WARP.columns) ->
     return _parameters(found.x, d, warped)
 
 
+def expected(axis: Codes) -> Parameters:
+    """The centre of the prior, without warping."""
+    d = int(axis.max()) + 1 if len(axis) else 0
+    return _parameters(prior(d, 0)[0], d, NO_WARP.columns)
+
+
 def _parameters(theta: Array, d: int, warped: Codes) -> Parameters:
     values = np.exp(theta)
     a, b = values[d + 2 :].reshape(2, -1)
@@ -168,7 +174,7 @@ class Process:
         scaled = parameters.scaled(Z, axis)
         k, _ = _kernel(scaled, scaled, parameters.variance)
         L = _factor(k, parameters.noise)
-        return cls(parameters, axis, scaled, y, L, cho_solve((L, True), y, check_finite=False))
+        return cls(parameters, axis, scaled, y, L, _solved(L, y))
 
     def extended(self, Z: Array, y: Array) -> Process:
         """The posterior with more observations; the factor is extended, ``y`` (n + m,) replaces all values.
@@ -176,14 +182,18 @@ class Process:
         [[L, 0], [B, C]] with B = (L⁻¹ k(Z, Zs))ᵀ and C Cᵀ = k(Zs, Zs) + σ² − B Bᵀ.
         """
         if not len(Z):
-            return Process(self.parameters, self.axis, self.scaled, y, self.L, cho_solve((self.L, True), y, check_finite=False))
+            return Process(
+                self.parameters, self.axis, self.scaled, y, self.L, cho_solve((self.L, True), y, check_finite=False)
+            )
         new, n = self.parameters.scaled(Z, self.axis), len(self.scaled)
         across, _ = _kernel(self.scaled, new, self.parameters.variance)
         own, _ = _kernel(new, new, self.parameters.variance)
         B = solve_triangular(self.L, across, lower=True, check_finite=False).T
         L = np.zeros((n + len(new), n + len(new)), order="F")
         L[:n, :n], L[n:, :n], L[n:, n:] = self.L, B, _factor(own - B @ B.T, self.parameters.noise)
-        return Process(self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, cho_solve((L, True), y, check_finite=False))
+        return Process(
+            self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, cho_solve((L, True), y, check_finite=False)
+        )
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the function, without the noise. Shape (m, D) to (m,) and (m,)."""
@@ -197,7 +207,7 @@ class Process:
         new = self.parameters.scaled(Z, self.axis)
         by_z = self.parameters.warp.slope(Z) / self.parameters.lengths[self.axis]
         k, G = _kernel(self.scaled, new, self.parameters.variance)
-        V = cho_solve((self.L, True), k, check_finite=False)
+        V = _solved(self.L, k)
         sd = np.sqrt(np.maximum(self.parameters.variance - (k * V).sum(axis=0), 1e-12))
 
         def slope(weights: Array) -> Array:
@@ -206,6 +216,11 @@ class Process:
             return np.asarray((w.T @ self.scaled - w.sum(axis=0)[:, None] * new) * by_z)
 
         return self.alpha @ k, sd, slope(self.alpha[:, None]), -slope(V) / sd[:, None]
+
+
+def _solved(L: Array, b: Array) -> Array:
+    """(L Lᵀ)⁻¹ b."""
+    return np.asarray(cho_solve((L, True), b, check_finite=False))
 
 
 def _factor(k: Array, noise: float) -> Array:

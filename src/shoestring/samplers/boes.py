@@ -191,4 +191,3 @@ class BOES:
             return ascending(total), votes
         counts = np.array([votes.get(i, 0) for i in range(len(total))])
         return np.lexsort((total, -counts)), votes
-
