@@ -80,8 +80,19 @@ def test_so_much_of_the_space_fails(task):
     else:
         assert math.isnan(curve(task, unsafe[0])[failure.step - 1])
     safe = [config for config in configs if task.safe(config)]
-    assert min(curve(task, config)[-1] for config in safe[:300]) < 0.25, "the best place cannot fail"
     assert all(curve(task, config)[-1] >= 0 for config in safe[:100])
+
+
+@pytest.mark.parametrize("task", failures.failures(), ids=lambda task: task.name)
+def test_what_cannot_fail_can_be_nearly_the_best(task):
+    codec = Codec(task.space)
+    landscape = failures.NARROW if "narrow" in task.name else failures.WIDE
+    near = {**landscape.best, "rate": min(landscape.best["rate"], 0.7), "activation": 0.1}
+    for place in (near, {**near, "activation": 0.6}):  # relu and gelu
+        config = codec.decode([place[name] for name in codec.names])
+        if landscape.activations[config["activation"]] == 0:
+            assert task.safe(config)
+            assert curve(task, config)[-1] < 0.002
 
 
 def test_what_diverges_looks_good_before():
