@@ -9,8 +9,8 @@ smooth rates     (1 - w) v + w (1 + regret), r from 0.3 to 1.5 with the first pa
                  are behind early
 shifted early    (1 - w) v + w (1 + regret at x + 0.1), r = 0.7: the best place moves during training
 reversed early   (1 - w) v + w (1 + regret at 1 - x), w = (R - k)/(R - 1): what looks good early is another place
-late             1 + (v - 1) (k/R)^a, a from 0.3 for the worst to 3 for the best: good configurations learn slowly
-                 and are behind until two thirds of the training
+late             1 + (v - 1) (k/R)^a, a from 0.4 for the worst to 2 for the best: good configurations learn slowly
+                 and are behind until more than a third of the training
 ===============  =================================================================================================
 
 The last two mislead. No reading is below the value that its configuration ends with, so early readings cannot be
@@ -30,7 +30,7 @@ from shoestring.problems import Synthetic
 
 STEPS = 27
 RATE, SLOWEST, FASTEST = 0.7, 0.3, 1.5
-LATEST, EARLIEST = 3.0, 0.3
+LATEST, EARLIEST = 2.0, 0.4
 SHIFT = 0.1
 
 Config = Mapping[str, Any]
