@@ -47,10 +47,20 @@ def _is_text(statement: ast.stmt) -> bool:
     )
 
 
-def key(task: str, seed: int, method: object, **settings: Any) -> str:
-    """What identifies a run. ``method`` is one of ours, or a text for others: "Optuna TPE, 5.0.0"."""
+def key(task: str, seed: int, method: object, *, code: str | None = None, **settings: Any) -> str:
+    """What identifies a run. ``method`` is one of ours, or a text for others: "Optuna TPE, 5.0.0".
+
+    ``code`` is the version of the code that was run, by default that of the package. With the version of another
+    library, its runs are not repeated when the package changes.
+    """
     description = method if isinstance(method, str) else described(method)
-    identity = {"task": task, "seed": seed, "method": description, "settings": settings, "code": code_version()}
+    identity = {
+        "task": task,
+        "seed": seed,
+        "method": description,
+        "settings": settings,
+        "code": code or code_version(),
+    }
     return json.dumps(identity, sort_keys=True, default=str)
 
 

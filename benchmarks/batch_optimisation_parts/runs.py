@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from ConfigSpace import CategoricalHyperparameter, OrdinalHyperparameter
+from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, OrdinalHyperparameter
 from kept import key, runs
 
 import shoestring as ss
@@ -50,7 +50,7 @@ class _UntilFound:
         return self._study.ask()
 
 
-def play_ours(task: Task, method: Method, seed: int, contest: Contest | None = None) -> float:
+def play_ours(task: Task, method: Method | str, seed: int, contest: Contest | None = None) -> float:
     contest = contest or Contest.preliminary(task)
     study = ss.Study(
         contest.space, budget=contest.budget, method=method, mode=contest.mode, max_resource=contest.max_resource,
@@ -65,20 +65,13 @@ def play_optuna(task: Task, sampler: str, seed: int) -> float:
     inactive is suggested all the same and left out, since its GP cannot learn of parameters that come and go."""
     import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
-    made = {
-        "Optuna TPE": lambda: optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True),
-        "Optuna GP": lambda: optuna.samplers.GPSampler(seed=seed, deterministic_objective=not task.noisy),
-        "Optuna CMA-ES": lambda: optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
-    }[sampler]()
     direction = "minimize" if task.mode == "min" else "maximize"
-    study = optuna.create_study(direction=direction, sampler=made)
+    study = optuna.create_study(direction=direction, sampler=optuna_sampler(sampler, seed, task.noisy))
     codec, sign = Codec(task.space), 1.0 if task.mode == "min" else -1.0
     best, found = float("inf"), sign * float("inf")
     for _ in range(ROUNDS):
         trials = [study.ask() for _ in range(BATCH)]
-        configs = [_suggested(trial, task, codec) for trial in trials]
+        configs = [suggested(trial, task.space, codec) for trial in trials]
         for trial, config in zip(trials, configs, strict=True):
             reading = task.reading(config, 1, 1000 * seed + trial.number)
             study.tell(trial, reading)
@@ -89,9 +82,22 @@ def play_optuna(task: Task, sampler: str, seed: int) -> float:
     return found
 
 
-def _suggested(trial: Any, task: Task, codec: Codec) -> dict[str, Any]:
+def optuna_sampler(name: str, seed: int, noisy: bool) -> Any:
+    """One of Optuna's samplers by our name for it, quiet."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    if name == "Optuna TPE":
+        return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
+    if name == "Optuna GP":
+        return optuna.samplers.GPSampler(seed=seed, deterministic_objective=not noisy)
+    return optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+
+
+def suggested(trial: Any, space: ConfigurationSpace, codec: Codec) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for name, own in task.space.items():
+    for name, own in space.items():
         if isinstance(own, CategoricalHyperparameter):
             values[name] = trial.suggest_categorical(name, list(own.choices))
         elif isinstance(own, OrdinalHyperparameter):
@@ -104,7 +110,9 @@ def _suggested(trial: Any, task: Task, codec: Codec) -> dict[str, Any]:
     return codec.decode(codec.encode(values))
 
 
-def played(methods: Mapping[str, Method | None], tasks: Iterable[Task], seeds: int) -> dict[str, dict[str, list[Run]]]:
+def played(
+    methods: Mapping[str, Method | str | None], tasks: Iterable[Task], seeds: int
+) -> dict[str, dict[str, list[Run]]]:
     """Method to task to runs; seeds are outermost, so that what is stopped early holds whole seeds.
 
     A method that is None is Optuna's sampler of that name.
@@ -114,16 +122,20 @@ def played(methods: Mapping[str, Method | None], tasks: Iterable[Task], seeds: i
     for seed in range(seeds):
         for task in tasks:
             for name, method in methods.items():
-                identity = key(task.name, seed, method or _peer(name), rounds=ROUNDS, batch=BATCH)
+                identity = run_key(task.name, seed, name, method, rounds=ROUNDS, batch=BATCH)
                 found[name][task.name].append(Run(*runs().get(identity, lambda: _run(name, method, task, seed))))  # noqa: B023
     return found
 
 
-def _run(name: str, method: Method | None, task: Task, seed: int) -> tuple[float, float]:
+def run_key(task: str, seed: int, name: str, method: Method | str | None, **settings: int) -> str:
+    """What identifies a run; one of Optuna's (a method that is None) does not depend on our code."""
+    if method is None:
+        peer = f"Optuna {version('optuna')}"
+        return key(task, seed, name, code=peer, **settings)
+    return key(task, seed, method, **settings)
+
+
+def _run(name: str, method: Method | str | None, task: Task, seed: int) -> tuple[float, float]:
     before = time.process_time()
     result = play_optuna(task, name, seed) if method is None else play_ours(task, method, seed)
     return result, round(time.process_time() - before, 4)
-
-
-def _peer(name: str) -> str:
-    return f"{name}, {version('optuna')}"

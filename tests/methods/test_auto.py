@@ -9,9 +9,9 @@ from shoestring.methods.registry import auto, named
 @pytest.mark.parametrize(
     ("budget", "max_resource", "picked"),
     [
-        (Budget(evaluations=50), None, "boes"),
-        (Budget(evaluations=50), 1, "boes"),
-        (Budget(seconds=3600.0), None, "boes"),
+        (Budget(evaluations=50), None, "gp"),
+        (Budget(evaluations=50), 1, "gp"),
+        (Budget(seconds=3600.0), None, "gp"),
         (Budget(evaluations=5000), None, "tpe"),
         (Budget(steps=5000), 1, "tpe"),
         (Budget(steps=5000), 27, "forecast"),

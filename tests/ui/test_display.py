@@ -119,7 +119,7 @@ def test_nothing_is_shown_where_there_is_no_terminal(capsys):
 def test_the_note_is_logged(caplog):
     with caplog.at_level(logging.INFO, logger="shoestring"):
         ss.tune(lambda trial: 1.0, {"x": (0.0, 1.0)}, budget="2 evaluations")
-    assert "auto picked boes" in caplog.text
+    assert "auto picked gp" in caplog.text
 
 
 def test_without_a_terminal_a_forced_display_leaves_one_frame(capsys):

@@ -104,9 +104,7 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
         many = min(budget.evaluations or math.inf, budget.steps or math.inf)
         if _MANY < many < math.inf:
             return named("tpe"), f"auto picked tpe: with {budget}, a fast sampler is enough"
-        return named(
-            "boes"
-        ), "auto picked boes: the objective returns one value per trial, so trials cannot be stopped early"
+        return named("gp"), "auto picked gp: the objective returns one value per trial, so none can be stopped early"
     return named("forecast"), (
         f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
         f"so {budget} goes to the trials with the best forecasts"

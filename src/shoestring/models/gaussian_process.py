@@ -76,8 +76,12 @@ def _kernel(A: Array, B: Array, variance: float) -> tuple[Array, Array]:
 
     Distances by one matrix product: unlike ``kernels.py``, the columns here are all ordered and active.
     """
-    squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
-    return matern52(np.sqrt(np.maximum(squared, 0.0)), variance)
+    r = A @ B.T
+    r *= -2
+    r += (A * A).sum(axis=1)[:, None]
+    r += (B * B).sum(axis=1)
+    np.maximum(r, 0.0, out=r)
+    return matern52(np.sqrt(r, out=r), variance)
 
 
 def learned(Z: Array, y: Array, axis: Codes, warped: Codes = NO_WARP.columns) -> Parameters:
@@ -100,6 +104,12 @@ def learned(Z: Array, y: Array, axis: Codes, warped: Codes = NO_WARP.columns) ->
     return _parameters(found.x, d, warped)
 
 
+def expected(axis: Codes) -> Parameters:
+    """The centre of the prior, without warping."""
+    d = int(axis.max()) + 1 if len(axis) else 0
+    return _parameters(prior(d, 0)[0], d, NO_WARP.columns)
+
+
 def _parameters(theta: Array, d: int, warped: Codes) -> Parameters:
     values = np.exp(theta)
     a, b = values[d + 2 :].reshape(2, -1)
@@ -114,23 +124,26 @@ def _negative_log_posterior(
     at = _parameters(theta, d, warped)
     scaled = at.scaled(Z, axis)
     k, G = _kernel(scaled, scaled, at.variance)
-    K = k.copy()
-    K.flat[:: n + 1] += at.noise + _JITTER
-    L, failed = dpotrf(K, lower=1, clean=1)
+    K = k.copy(order="F")  # LAPACK's order, so that it is factorised and inverted in place
+    K.reshape(-1, order="A")[:: n + 1] += at.noise + _JITTER
+    L, failed = dpotrf(K, lower=1, clean=1, overwrite_a=1)
     if failed:
         return 1e10, np.zeros_like(theta)
-    inverse, _ = dpotri(L, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    log_determinant = 2 * np.log(np.diag(L)).sum()
+    lower, _ = dpotri(L, lower=1, overwrite_c=1)
+    inverse = lower + lower.T
+    inverse.flat[:: n + 1] /= 2
     alpha = inverse @ y
     off = (theta - centre) / spread
-    value = 0.5 * y @ alpha + np.log(np.diag(L)).sum() + 0.5 * off @ off
-    W = inverse - np.outer(alpha, alpha)  # the gradient of the likelihood by K, times 2
+    value = 0.5 * (y @ alpha + log_determinant + off @ off)
+    W = inverse
+    W -= np.outer(alpha, alpha)  # the gradient of the likelihood by K, times 2
     gradient = np.empty_like(theta)
     M = W * G
     # By u_i the value has the slope Σ_j M_ij (u_j − u_i); u is the warped z over ℓ, so by log ℓ it moves by −u.
     by_u = M @ scaled - M.sum(axis=1)[:, None] * scaled
     gradient[:d] = -np.bincount(axis, (by_u * scaled).sum(axis=0), minlength=d)
-    gradient[d] = 0.5 * (W * k).sum()
+    gradient[d] = 0.5 * np.vdot(W, k)
     gradient[d + 1] = 0.5 * at.noise * np.trace(W)
     by_warped = (by_u / at.lengths[axis])[:, warped]
     gradient[d + 2 :] = np.concatenate([(by_warped * by).sum(axis=0) for by in at.warp.by_shape(Z)])
@@ -161,7 +174,7 @@ class Process:
         scaled = parameters.scaled(Z, axis)
         k, _ = _kernel(scaled, scaled, parameters.variance)
         L = _factor(k, parameters.noise)
-        return cls(parameters, axis, scaled, y, L, cho_solve((L, True), y))
+        return cls(parameters, axis, scaled, y, L, _solved(L, y))
 
     def extended(self, Z: Array, y: Array) -> Process:
         """The posterior with more observations; the factor is extended, ``y`` (n + m,) replaces all values.
@@ -169,14 +182,18 @@ class Process:
         [[L, 0], [B, C]] with B = (L⁻¹ k(Z, Zs))ᵀ and C Cᵀ = k(Zs, Zs) + σ² − B Bᵀ.
         """
         if not len(Z):
-            return Process(self.parameters, self.axis, self.scaled, y, self.L, cho_solve((self.L, True), y))
+            return Process(
+                self.parameters, self.axis, self.scaled, y, self.L, cho_solve((self.L, True), y, check_finite=False)
+            )
         new, n = self.parameters.scaled(Z, self.axis), len(self.scaled)
         across, _ = _kernel(self.scaled, new, self.parameters.variance)
         own, _ = _kernel(new, new, self.parameters.variance)
-        B = solve_triangular(self.L, across, lower=True).T
-        L = np.zeros((n + len(new), n + len(new)))
+        B = solve_triangular(self.L, across, lower=True, check_finite=False).T
+        L = np.zeros((n + len(new), n + len(new)), order="F")
         L[:n, :n], L[n:, :n], L[n:, n:] = self.L, B, _factor(own - B @ B.T, self.parameters.noise)
-        return Process(self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, cho_solve((L, True), y))
+        return Process(
+            self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, cho_solve((L, True), y, check_finite=False)
+        )
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the function, without the noise. Shape (m, D) to (m,) and (m,)."""
@@ -190,7 +207,7 @@ class Process:
         new = self.parameters.scaled(Z, self.axis)
         by_z = self.parameters.warp.slope(Z) / self.parameters.lengths[self.axis]
         k, G = _kernel(self.scaled, new, self.parameters.variance)
-        V = cho_solve((self.L, True), k, check_finite=False)
+        V = _solved(self.L, k)
         sd = np.sqrt(np.maximum(self.parameters.variance - (k * V).sum(axis=0), 1e-12))
 
         def slope(weights: Array) -> Array:
@@ -199,6 +216,11 @@ class Process:
             return np.asarray((w.T @ self.scaled - w.sum(axis=0)[:, None] * new) * by_z)
 
         return self.alpha @ k, sd, slope(self.alpha[:, None]), -slope(V) / sd[:, None]
+
+
+def _solved(L: Array, b: Array) -> Array:
+    """(L Lᵀ)⁻¹ b."""
+    return np.asarray(cho_solve((L, True), b, check_finite=False))
 
 
 def _factor(k: Array, noise: float) -> Array:

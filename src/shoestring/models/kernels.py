@@ -27,11 +27,19 @@ from shoestring.errors import MethodError
 
 def matern52(r: Array, variance: float = 1.0) -> tuple[Array, Array]:
     """k = variance·(1 + √5 r + 5r²/3)·exp(−√5 r), and G = −k'(r)/r = variance·(5/3)(1 + √5 r)·exp(−√5 r)."""
+    # In place: the arrays are large, and creating them costs as much as the arithmetic.
     r = r * 5**0.5
-    fall = np.exp(-r)
+    fall = np.negative(r)
+    np.exp(fall, out=fall)
     fall *= variance
-    G = (1 + r) * fall
-    return G + (r * r / 3) * fall, G * (5 / 3)
+    G = r + 1
+    G *= fall
+    r *= r
+    r /= 3
+    r *= fall
+    r += G
+    G *= 5 / 3
+    return r, G
 
 
 def _matern32(r: Array) -> tuple[Array, Array]:

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -32,7 +31,6 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
-from shoestring.core.randomness import generator
 from shoestring.core.untried import random_config
 from shoestring.errors import MethodError
 from shoestring.models.maximise import snapped
@@ -40,15 +38,13 @@ from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, uniform
 from shoestring.samplers.cmaes import drawn_around_best
 from shoestring.samplers.gp import AcquisitionName, Surrogate, ascending, check_model_options, margin_now
+from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.tpe import TPE
-from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
+from shoestring.samplers.training import TrainingSet, Transform, training_set
 
 Source = Literal["tpe", "cma", "latin", "random", "local", "climb"]
 Model = Literal["gp", "et", "rf", "gbt"]
-
-# Forests are fitted to at most so many arms.
-_MOST_FITTED = 400
 
 
 @dataclass(frozen=True)
@@ -166,7 +162,7 @@ class BOES:
         sources: list[str] = [source for source, given in drawn.items() for _ in given]
         if surrogate is None or not counts.get("climb"):
             return points, sources
-        searched = surrogate.searched(points, counts["climb"])
+        searched, _ = surrogate.searched(points, counts["climb"])
         return searched, ["climb"] * (len(searched) - len(points)) + sources
 
     def _scores(
@@ -182,35 +178,16 @@ class BOES:
                 assert surrogate is not None
                 scores[model] = acquire(*surrogate.predict(points), surrogate.best)[0]
             else:
-                fitted, best = _forest(model, history, known, self.transform)
+                fitted, best = fitted_forest(model, history, known, self.transform)
                 mean, sd = fitted.predict(Z)
                 scores[model] = acquire(mean, sd, best - margin)[0]
         return scores
 
     def _ranked(self, scores: dict[str, Array]) -> tuple[Codes, dict[int, int]]:
         """The candidates from best to worst (Algorithm 5, line 5), and how many models have one first."""
-        from scipy.stats import rankdata
-
-        total = np.mean([rankdata(-values) for values in scores.values()], axis=0)
+        total = mean_ranks(list(scores.values()))
         votes = Counter(int(values.argmax()) for values in scores.values())
         if self.combine == "ranks":
             return ascending(total), votes
         counts = np.array([votes.get(i, 0) for i in range(len(total))])
         return np.lexsort((total, -counts)), votes
-
-
-def _forest(model: str, history: History, known: TrainingSet, transform: Transform) -> tuple[Any, float]:
-    """A fitted forest and the best value in its scale; cached by the content it was fitted to."""
-    from shoestring.models.forests import forest
-
-    y = scaled(known.losses, transform)
-    points = np.vstack([known.points, known.failed])
-    y = np.concatenate([y, np.full(len(known.failed), y.max())])
-    key = blake2b(points.tobytes() + y.tobytes(), digest_size=16).digest()
-    kept: dict[bytes, Any] = history.cached(("forest", model), dict)
-    if key not in kept:
-        kept.clear()
-        rng = generator(history.seed, len(y), f"forest {model}")  # keyed by the number of arms, not of questions
-        chosen = thinned(y, _MOST_FITTED)
-        kept[key] = forest(model, embedding(history)(points[chosen]), y[chosen], rng)
-    return kept[key], float(y.min())

@@ -5,8 +5,20 @@ Larochelle and Adams, Practical Bayesian optimization of machine learning algori
 ordered axes are warped (``models/warping.py``).
 
 Running trials are imputed with the posterior mean (the kriging believer of Ginsbourger, Le Riche and Carraro, 2010):
-that leaves the mean as it is and removes the uncertainty, so that proposals spread. Failed trials are imputed with the
-worst observed loss, also when the kernel's parameters are learned.
+that leaves the mean as it is and removes the uncertainty. They count when the incumbent is chosen; otherwise the best
+of them would promise the same improvement again, and a batch would be one configuration several times.
+
+Where parts of the space fail, the process of the living arms is of no use: the failures lie beyond them, and far from
+all arms a process returns to its prior mean, the average loss. So once an arm has failed,
+
+1. failed arms are imputed with the worst observed loss, also when the kernel's parameters are learned;
+2. that loss is the prior mean, so what is far from all living arms is expected to be as bad;
+3. the candidates are ordered by the sum of two ranks, by the acquisition under the process and under extremely
+   randomised trees, which see a border where the process sees a slope.
+
+If even the best candidate promises next to nothing, the learned parameters are too sure of themselves: they rest on
+few arms, of which many may be alike (a plateau), and fit them closely. Then the candidates are scored by a process with
+the prior's parameters instead, which is never certain far from what was tried.
 
 The kernel's parameters are refitted when the number of arms has grown by a share; in between, new arms extend the
 Cholesky factor of the covariance. Arms are taken in the order in which they became known, so that the same factor is
@@ -29,6 +41,7 @@ from shoestring.core.untried import random_config
 from shoestring.models.maximise import climbed, snapped
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
+from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
 
@@ -45,6 +58,8 @@ _MOST_KNOWN = 500
 _MOST_LEADERS = 50
 # How many of the best candidates are climbed from.
 _CLIMBERS = 4
+# A lower log expected improvement, on the scale of the transformed losses, is not to be believed.
+_LEAST_PROMISE = -10.0
 
 
 @dataclass(frozen=True)
@@ -82,23 +97,36 @@ class GaussianProcess:
         known = training_set(history, max(self.startup, 3))
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
-        surrogate = Surrogate(
-            history, known, self.transform, self.acquisition, self.warp, margin_now(history, self.margin)
-        )
-        points = self._candidates(surrogate, rng)
-        scores = surrogate.score(points)
-        chosen = first_free(points, (-scores).argsort(kind="stable"), history)
+        surrogate = self._surrogate(history, known)
+        points, scores = self._candidates(surrogate, rng)
+        if self.acquisition == "log-ei" and scores.max() < _LEAST_PROMISE:
+            surrogate = self._surrogate(history, known, learn=False)
+            scores = surrogate.score(points)
+        chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
-    def _candidates(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
+    def _surrogate(self, history: History, known: TrainingSet, learn: bool = True) -> Surrogate:
+        margin = margin_now(history, self.margin)
+        return Surrogate(history, known, self.transform, self.acquisition, self.warp, margin, learn)
+
+    def _candidates(self, surrogate: Surrogate, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Points (m, d) and their scores (m,)."""
         rows = open_points(surrogate.history, rng)
         if rows is not None:
-            return rows
+            return rows, surrogate.score(rows)
         return surrogate.searched(np.vstack([self._spread(surrogate, rng), surrogate.near_best(rng, self.candidates)]))
+
+    def _order(self, surrogate: Surrogate, points: Array, scores: Array) -> Codes:
+        """The candidates from best to worst: by the process, and once something has failed by a forest too."""
+        if not len(surrogate.known.failed):
+            return ascending(-scores)
+        forest, best = fitted_forest("et", surrogate.history, surrogate.known, self.transform)
+        mean, sd = forest.predict(surrogate.embed(points))
+        return ascending(mean_ranks([scores, surrogate.acquire(mean, sd, best - surrogate.margin)[0]]))
 
     def _spread(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
         codec = surrogate.history.codec
@@ -119,7 +147,7 @@ def check_model_options(sampler: Any) -> None:
 class Surrogate:
     """A Gaussian process fitted to what is known, failed and running, and the acquisition under it.
 
-    Improvement counts from the incumbent minus ``margin``.
+    Improvement counts from the incumbent minus ``margin``. Without ``learn`` the kernel has the prior's parameters.
     """
 
     def __init__(
@@ -130,19 +158,24 @@ class Surrogate:
         acquisition: AcquisitionName,
         warp: bool,
         margin: float = 0.0,
+        learn: bool = True,
     ) -> None:
         from shoestring.models.acquisition import ACQUISITIONS
 
-        self.history, self.known = history, known
+        self.history, self.known, self.margin = history, known, margin
         self.embed = embedding(history)
-        self._acquire = ACQUISITIONS[acquisition]
+        self.acquire = ACQUISITIONS[acquisition]
         self.y = scaled(known.losses, transform)
-        self.process = self._process(transform, warp)
+        if len(known.failed):
+            # The prior mean is 0, so this makes it the worst loss; predictions and the incumbent shift with it.
+            self.y = self.y - self.y.max()
+        self.process = self._process(transform, warp, learn)
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
-        mean, _ = self.predict(known.points[ascending(known.losses)[:_MOST_LEADERS]])
+        leaders = known.points[ascending(known.losses)[:_MOST_LEADERS]]
+        mean, _ = self.predict(np.vstack([leaders, known.pending]))
         self.best = float(mean.min()) - margin
 
-    def _process(self, transform: Transform, warp: bool) -> Process:
+    def _process(self, transform: Transform, warp: bool, learn: bool) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
         known, history = self.known, self.history
         n, f = refit_size(len(known.points)), refit_size(len(known.failed))
@@ -150,7 +183,8 @@ class Surrogate:
         failed = known.failed[: min(f, _MOST_KNOWN)]
         losses, worst = known.losses[first], np.full(len(known.failed), self.y.max())
         points = np.vstack([known.points[first], failed])
-        base = _cached_base(history, points, np.append(losses, np.full(len(failed), losses.max())), transform, warp)
+        losses = np.append(losses, np.full(len(failed), losses.max()))
+        base = _cached_base(history, points, losses, transform, warp, learn)
         later = self.embed(np.vstack([known.points[n:], known.failed[f:]]))
         y = np.concatenate([self.y[first], worst[: len(failed)], self.y[n:], worst[f:]])
         process = base.extended(later, y)
@@ -166,12 +200,12 @@ class Surrogate:
 
     def score(self, points: Array) -> Array:
         """The acquisition at points. Shape (m, d) to (m,)."""
-        return self._acquire(*self.predict(points), self.best)[0]
+        return self.acquire(*self.predict(points), self.best)[0]
 
     def slope(self, points: Array) -> tuple[Array, Array]:
         """The acquisition and its gradient on the ordered axes. Shape (m, d) to (m,) and (m, d)."""
         mean, sd, mean_slope, sd_slope = self.process.predict_with_gradient(self.embed(points))
-        value, by_mean, by_sd = self._acquire(mean, sd, self.best)
+        value, by_mean, by_sd = self.acquire(mean, sd, self.best)
         columns = by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
         gradient = np.zeros(points.shape)
         gradient[:, self.embed.choices == 0] = columns[:, self.embed.ordered]
@@ -182,10 +216,12 @@ class Surrogate:
         best = self.known.points[ascending(self.known.losses)[:top]]
         return snapped(around(best, rng, m, codec), codec)
 
-    def searched(self, points: Array, climbers: int = _CLIMBERS) -> Array:
-        """The points, and the local maxima that are reached from the best of them."""
-        top = ascending(-self.score(points))[:climbers]
-        return np.vstack([climbed(points[top], self.history.codec, self.score, self.slope), points])
+    def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:
+        """The points behind the local maxima that are reached from the best of them, and the scores of all."""
+        scores = self.score(points)
+        top = ascending(-scores)[:climbers]
+        found = climbed(points[top], self.history.codec, self.score, self.slope)
+        return np.vstack([found, points]), np.concatenate([self.score(found), scores])
 
 
 def ascending(values: Array) -> Codes:
@@ -194,34 +230,38 @@ def ascending(values: Array) -> Codes:
 
 
 def refit_size(n: int) -> int:
-    """How many of n arms the parameters rest on: all up to 20, then every fifth, later every twentieth part.
+    """How many of n arms the parameters rest on: all up to 20, then refitted at every 5th, 10th, 20th and 40th arm.
 
-    >>> [refit_size(n) for n in (7, 23, 100, 119, 333, 999)]
-    [7, 20, 100, 115, 330, 960]
+    >>> [refit_size(n) for n in (7, 23, 79, 119, 333, 999)]
+    [7, 20, 70, 100, 320, 960]
     """
     if n <= 20:
         return n
     every = 5
-    while n >= 40 * every:
+    while n >= 10 * every and every < 40:
         every *= 2
     return n - n % every
 
 
-def _cached_base(history: History, points: Array, losses: Array, transform: Transform, warp: bool) -> Process:
+def _cached_base(
+    history: History, points: Array, losses: Array, transform: Transform, warp: bool, learn: bool
+) -> Process:
     """Cached by the content it was fitted to, the last one only; so it cannot differ from a rebuilt one."""
     key = blake2b(points.tobytes() + losses.tobytes(), digest_size=16).digest()
-    kept: dict[bytes, Process] = history.cached(("gaussian process", transform, warp), dict)
+    kept: dict[bytes, Process] = history.cached(("gaussian process", transform, warp, learn), dict)
     if key not in kept:
         kept.clear()
-        kept[key] = _base(history, points, losses, transform, warp)
+        kept[key] = _base(history, points, losses, transform, warp, learn)
     return kept[key]
 
 
-def _base(history: History, points: Array, losses: Array, transform: Transform, warp: bool) -> Process:
-    from shoestring.models.gaussian_process import Process, learned
+def _base(history: History, points: Array, losses: Array, transform: Transform, warp: bool, learn: bool) -> Process:
+    from shoestring.models.gaussian_process import Process, expected, learned
 
     embed = embedding(history)
     Z, y = embed(points), scaled(losses, transform)
+    if not learn:
+        return Process.given(Z, y, embed.axis, expected(embed.axis))
     chosen = thinned(y, _MOST_LEARNED_FROM)
     bent = embed.ordered if warp else embed.ordered[:0]
     return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis, bent))

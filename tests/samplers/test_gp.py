@@ -1,0 +1,153 @@
+"""The Gaussian process as a sampler: batches, failures, and parameters that are too sure of themselves."""
+
+import numpy as np
+import pytest
+
+import shoestring as ss
+from shoestring.core.decisions import Proposal
+from shoestring.core.randomness import generator
+from shoestring.models.kernels import Kernel
+from shoestring.samplers import GaussianProcess, Random, gp
+from shoestring.samplers.gp import Surrogate
+from shoestring.samplers.ranking import fitted_forest, mean_ranks
+from shoestring.samplers.training import scaled, training_set
+from shoestring.schedulers import Full
+
+UNIT = dict.fromkeys("abc", (0.0, 1.0))
+
+
+def bowl(config):
+    return sum((value - 0.3) ** 2 for value in config.values())
+
+
+def study_of(evaluations, loss, space=UNIT, sampler=None, seed=0):
+    """A study that was told so many results, five at a time; a loss of None is a failure."""
+    method = ss.compose(sampler or GaussianProcess(), Full())
+    study = ss.Study(space, budget=ss.Budget(evaluations=500), method=method, seed=seed)
+    for _ in range(0, evaluations, 5):
+        for grant in [study.ask() for _ in range(5)]:
+            value = loss(grant.config)
+            if value is None:
+                study.fail(grant, "on purpose")
+            else:
+                study.tell(grant, value)
+    return study
+
+
+def surrogate_of(study, **options):
+    known = training_set(study.history, 3)
+    return Surrogate(study.history, known, "tame", "log-ei", warp=False, **options), known
+
+
+def half_fails(config):
+    return None if config["a"] > 0.5 else bowl(config)
+
+
+class TestBatches:
+    def test_what_is_believed_of_running_trials_is_an_incumbent(self):
+        """Else the best of a batch would promise the same improvement again."""
+
+        class ThenTheBest:
+            def propose(self, history, rng):
+                values = rng.random(3) if len(history.arms) < 20 else (0.3, 0.3, 0.3)
+                return Proposal({name: float(value) for name, value in zip("abc", values, strict=True)}, "given")
+
+        study = study_of(20, bowl, sampler=ThenTheBest())
+        before, _ = surrogate_of(study)
+        study.ask()
+        after, known = surrogate_of(study)
+        believed, _ = after.predict(known.pending)
+        assert believed[0] < before.best - 0.05
+        assert after.best == pytest.approx(believed[0])
+        assert after.score(known.pending)[0] < before.score(known.pending)[0] - 1
+
+    def test_a_batch_is_not_one_configuration_five_times(self):
+        study = study_of(25, lambda config: bowl(config) + 0.3 * np.cos(40 * config["a"]))
+        points = np.array([list(study.ask().config.values()) for _ in range(5)])
+        gaps = np.abs(points[:, None] - points).max(axis=2)[np.triu_indices(5, 1)]
+        assert gaps.min() > 0.005
+
+
+class TestFailures:
+    def test_the_prior_mean_is_the_worst_loss(self):
+        """By a dense solve: m + k (K + σ²)⁻¹ (y − m), where m is the worst loss and failed arms have it too."""
+        study = study_of(25, half_fails)
+        surrogate, known = surrogate_of(study)
+        at = surrogate.process.parameters
+        y = scaled(known.losses, "tame")
+        assert len(known.failed) > 2
+        X = np.vstack([known.points, known.failed])
+        observed = np.append(y, np.full(len(known.failed), y.max()))
+        kernel = Kernel("matern52", tuple(at.lengths), at.variance)
+        K = kernel(X, X) + (at.noise + 1e-8) * np.eye(len(X))
+        new = generator(0, 0, "new points").random((40, 3))
+        mean = y.max() + kernel(new, X) @ np.linalg.solve(K, observed - y.max())
+        found, _ = surrogate.predict(new)
+        np.testing.assert_allclose(found + y.max(), mean, atol=1e-5)
+        at_arms = y.max() + kernel(known.points, X) @ np.linalg.solve(K, observed - y.max())
+        assert surrogate.best + y.max() == pytest.approx(at_arms.min(), abs=1e-5)
+
+    def test_candidates_are_ordered_by_two_ranks(self):
+        study = study_of(25, half_fails)
+        surrogate, known = surrogate_of(study, margin=0.05)
+        points = generator(0, 1, "candidates").random((30, 3))
+        scores = surrogate.score(points)
+        forest, best = fitted_forest("et", study.history, known, "tame")
+        votes = surrogate.acquire(*forest.predict(points), best - 0.05)[0]
+        expected = [(scores > scores[i]).sum() + (votes > votes[i]).sum() for i in range(30)]
+        order = GaussianProcess()._order(surrogate, points, scores)
+        # A tie of the forest's shares ranks, so ranks are compared and not places.
+        np.testing.assert_allclose(mean_ranks([scores, votes])[order], np.sort(mean_ranks([scores, votes])))
+        assert np.corrcoef(np.array(expected)[order], np.arange(30))[0, 1] > 0.9
+
+    def test_nothing_changes_without_failures(self, monkeypatch):
+        """The forest is not asked, the losses are not shifted, and the acquisition alone decides."""
+
+        def refuse(*_):
+            raise AssertionError("the forest was asked")
+
+        monkeypatch.setattr(gp, "fitted_forest", refuse)
+        study = study_of(30, bowl)
+        surrogate, known = surrogate_of(study)
+        np.testing.assert_array_equal(surrogate.y, scaled(known.losses, "tame"))
+        points = generator(0, 2, "candidates").random((30, 3))
+        order = GaussianProcess()._order(surrogate, points, surrogate.score(points))
+        assert (np.diff(surrogate.score(points)[order]) <= 0).all()
+
+    def test_a_failing_half_space_is_left_alone(self):
+        """Losses fall towards the border and would go on falling: random search would lose 40 % beyond it."""
+
+        def loss(config):
+            return None if config["a"] > 0.6 else bowl(config) - config["a"]
+
+        studies = [study_of(50, loss, seed=seed) for seed in range(2)]
+        late = [trial.state == "failed" for study in studies for trial in study.trials[20:]]
+        assert np.mean(late) < 0.3
+        assert max(study.best.value for study in studies) < -0.45
+
+
+class TestDoubt:
+    def test_the_priors_parameters_are_not_certain_on_a_plateau(self):
+        """Nearly all losses are equal: the learned parameters see no improvement anywhere, the prior's do."""
+        study = study_of(30, lambda config: float(config["a"] > 0.97), sampler=Random())
+        points = generator(0, 3, "candidates").random((200, 3))
+        learned, _ = surrogate_of(study, margin=0.05)
+        doubting, _ = surrogate_of(study, margin=0.05, learn=False)
+        assert doubting.score(points).max() > learned.score(points).max()
+        assert doubting.score(points).max() > gp._LEAST_PROMISE
+
+    def test_candidates_that_promise_nothing_are_scored_again(self, monkeypatch):
+        study, asked = study_of(20, bowl), []
+
+        class Watched(Surrogate):
+            def __init__(self, *given):
+                asked.append(given[-1])
+                super().__init__(*given)
+
+        monkeypatch.setattr(gp, "Surrogate", Watched)
+        for least, expected in ((-1e9, [True]), (1e9, [True, False])):
+            monkeypatch.setattr(gp, "_LEAST_PROMISE", least)
+            asked.clear()
+            proposal = GaussianProcess().propose(study.history, generator(0, 0, "test"))
+            assert asked == expected
+        assert proposal.config
