@@ -123,6 +123,7 @@ class TestFailures:
             return None if config["a"] > 0.6 else bowl(config) - config["a"]
 
         studies = [study_of(50, loss, seed=seed) for seed in range(2)]
+        assert "a forest, as" in studies[0].history.grants[-1].reason
         late = [trial.state == "failed" for study in studies for trial in study.trials[20:]]
         assert np.mean(late) < 0.3
         assert max(study.best.value for study in studies) < -0.45

@@ -112,6 +112,8 @@ class GaussianProcess:
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
+        if len(known.failed):
+            reason = f"the best sum of ranks by a Gaussian process and a forest, as {len(known.failed)} have failed"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
