@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-BENCHMARKS := augment batch_optimisation budgeted_tuning costly_feedback overhead simulation sub_sampling
+BENCHMARKS := augment batch_optimisation budgeted_tuning costly_feedback defaults overhead simulation sub_sampling
 
 .PHONY: help setup demo test lint types bench results clean
 

@@ -10,6 +10,7 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.events import Adopted, Granted, Reported
+from shoestring.executors.checkpoints import checkpoint_of
 from shoestring.testing.laws import check_budget_law
 
 PROGRAM = Path(__file__).parent / "programs" / "crash.py"
@@ -39,6 +40,19 @@ def decisions(events):
     return [(e.trial, e.arm, e.seed, e.start, e.until, e.config, e.reason) for e in events if isinstance(e, Granted)]
 
 
+def check_checkpoints(study):
+    """Every trial has the files of its recommended step, whole, whatever was killed since."""
+    early = 0
+    for trial in study.trials:
+        step = trial.recommended.step
+        early += step < trial.step
+        found = checkpoint_of(study.directory(trial.index).parents[1], trial, step)
+        state = json.loads((found / "state.json").read_text())
+        assert (state["trained"], state["weight"]) == (step, trial.readings[step].value)
+    assert early > 5, "hardly any trial was trained past its best reading"
+    assert study.directory(best=True).is_dir()
+
+
 def readings(events):
     return [(e.trial, e.step, e.value) for e in events if isinstance(e, Reported)]
 
@@ -54,6 +68,7 @@ def test_a_study_killed_fifty_times_is_the_study_that_was_not_killed(tmp_path):
     check_budget_law(events)
     assert study.spent["steps"] == 400
     assert any(isinstance(event, Adopted) for event in events), "no kill hit a running trial"
+    check_checkpoints(study)
 
 
 def test_four_processes_killed_again_and_again_keep_budget_and_integrity(tmp_path):
@@ -70,6 +85,7 @@ def test_four_processes_killed_again_and_again_keep_budget_and_integrity(tmp_pat
         for step in range(1, trial.step + 1):
             weight = 0.9 * weight + (trial.seed % 97) / (100 + step)
             assert trial.readings[step].value == weight
+    check_checkpoints(study)
 
 
 def test_without_checkpoints_a_trial_starts_over_and_pays(tmp_path):

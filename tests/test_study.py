@@ -379,13 +379,16 @@ def test_the_files_of_a_trial_can_be_found_again(tmp_path):
     def train(trial):
         for step in range(trial.start + 1, 4):
             (trial.directory / "model").write_text(f"{trial.config['x']} {step}")
-            yield trial.config["x"]
+            yield trial.config["x"] + 1 / step
 
     study = ss.tune(train, SPACE, budget="9 steps", max_resource=3, method="random", storage=tmp_path / "a.db")
     best = study.best
-    trial = next(t for t in study.trials if t.arm == best.arm)
-    assert (study.directory(trial.index) / "model").read_text() == f"{best.config['x']} 3"
-    assert not list(tmp_path.rglob("step-*")), "copies of finished trials are not kept"
+    for folder in (study.directory(best.trial), study.directory(best=True)):
+        assert (folder / "model").read_text() == f"{best.config['x']} 3"
+    assert not list(tmp_path.rglob("step-*")), "the folder of a finished trial has its last step"
+    for wrong in ({}, {"trial": 0, "best": True}):
+        with pytest.raises(ReadingError, match="the number of a trial, or best=True"):
+            study.directory(**wrong)
 
 
 def test_a_parameter_called_like_a_column_does_not_hide_it():

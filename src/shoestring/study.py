@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Event, Granted, Mode, Opened
+from shoestring.core.events import Event, Granted, Mode, Opened, Rule
 from shoestring.core.grants import Grant, next_grant
-from shoestring.core.history import Best, History, TrialRecord
+from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.readings import Reading, readings_by_step
+from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule
 from shoestring.core.verification import Verification, verified
 from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
-from shoestring.executors.base import Executor, Objective
-from shoestring.executors.checkpoints import files_of
+from shoestring.executors.base import Executor, Objective, check_workers
+from shoestring.executors.checkpoints import checkpoint_of, files_of
 from shoestring.executors.driver import default_executor, drive
 from shoestring.executors.loading import stop_if_loading
 from shoestring.logs import open_log
@@ -63,14 +64,17 @@ class Study:
         storage: str | Path | EventLog | None = None,
         name: str | None = None,
         seed: int = 0,
+        recommend: Rule = DEFAULT_RULE,
         _objective: str | None = None,
     ) -> None:
         limits = as_budget(budget)
         _check_options(mode, max_resource, seed)
+        check_rule(recommend)
         chosen, note = _method(method, limits, max_resource)
         opened = Opened(
-            0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective
-        )
+            0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective,
+            recommend,
+        )  # fmt: skip
         log, name = open_log(storage), _checked_name(name)
         number, self.note, history = log.find(name), "", None
         if number is None:
@@ -131,7 +135,11 @@ class Study:
 
     @property
     def best(self) -> Best:
-        """The best configuration so far; an error that shows the first failure if there is none."""
+        """The configuration that the study recommends so far, and at which step, by the rule ``recommend``: its best
+        reading ("best"), the best running median of three ("median") or its last reading ("last").
+
+        ``study.history.best("last")`` answers by another rule. An error shows the first failure if there is none.
+        """
         found = self.history.best()
         if found is None:
             raise EverythingFailed(_first_failure(self.history))
@@ -247,13 +255,31 @@ class Study:
 
     def rows(self) -> list[dict[str, Any]]:
         """The readings as plain rows; a trial without a reading has one row with an empty value."""
-        return [row for trial in self.history.trials for row in _rows(trial)]
+        return [row for trial in self.history.trials for row in trial.rows()]
 
-    def directory(self, trial: int) -> Path:
-        """The folder with a trial's files; that of ``study.best.trial`` has the checkpoint of the best."""
+    def directory(self, trial: int | None = None, *, best: bool = False) -> Path:
+        """The folder with a trial's files; with ``best=True`` the one with the checkpoint of ``study.best``.
+
+        The latter is what the trial had written after step ``study.best.step``, or the last that it wrote before. Read
+        it or copy it, and change nothing in it: the trial may be trained on.
+        """
+        if (trial is None) != best:
+            raise ReadingError("give the number of a trial, or best=True for the checkpoint of study.best")
+        if best or trial is None:
+            return self._checkpoint(self.best)
         if not 0 <= trial < len(self.history.trials):
             raise ReadingError(f"there is no trial {trial}; the study has {len(self.history.trials)}, counted from 0")
         return files_of(self._journal.files(), trial).work()
+
+    def _checkpoint(self, best: Best) -> Path:
+        trial = self._journal.history.trials[best.trial]
+        found = checkpoint_of(self._journal.files(), trial, best.step)
+        if found is None:
+            raise ReadingError(
+                f"trial {best.trial} wrote no files into trial.directory up to step {best.step}: save a checkpoint "
+                f"there after each step, or train study.best.config again with seed {trial.seed} to that step"
+            )
+        return found
 
     def references(self) -> list[str]:
         """Where the methods of this study were published."""
@@ -269,15 +295,6 @@ def _checked_name(name: str | None) -> str:
     if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\\0"):
         raise MethodError(f"the study's name is {name!r}; it must be a text without slashes")
     return name
-
-
-def check_workers(workers: object, executor: object) -> None:
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise MethodError(f"workers is {workers!r}; it is how many trials run at once, a whole number from 1")
-    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "open", None))):
-        raise MethodError(f"executor is {executor!r}; it must be an object such as shoestring.executors.Processes(4)")
-    if executor is not None and workers != 1:
-        raise MethodError(f"workers={workers} and an executor are given; the executor says how many, so give only that")
 
 
 def _check_options(mode: object, max_resource: object, seed: object) -> None:
@@ -331,7 +348,7 @@ def _opened_history(method: Method, opened: Opened) -> History:
 
 def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
     differs = differing_parameter(stored.space, given.space)
-    for field in ("mode", "max_resource", "seed", "method"):
+    for field in ("mode", "max_resource", "seed", "recommend", "method"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
         if differs is None and not same:
@@ -343,25 +360,6 @@ def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bo
 
 def _grant_of(trial: TrialRecord, reason: str) -> Grant:
     return Grant(trial.index, dict(trial.config), trial.seed, trial.step, trial.until, reason)
-
-
-def _rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
-    """The rows of one trial; a parameter or metric called like a column of ours gets a longer name."""
-    none: Reading = Reading(None)  # type: ignore[arg-type]
-    for step, reading in trial.readings.items() or [(0, none)]:
-        row: dict[str, Any] = {
-            "trial": trial.index,
-            "arm": trial.arm,
-            "replicate": trial.replicate,
-            "state": trial.state,
-            "step": step,
-            "value": reading.value,
-            "cost": reading.cost,
-            "seed": trial.seed,
-        }
-        for kind, values in (("metric", reading.metrics), ("config", trial.config)):
-            row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
-        yield row
 
 
 def _message(error: object) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Mode
-from shoestring.executors.base import Executor, Objective, check_objective
+from shoestring.core.events import Mode, Rule
+from shoestring.core.recommendation import DEFAULT_RULE
+from shoestring.executors.base import Executor, Objective, check_objective, check_workers
 from shoestring.executors.loading import stop_if_loading
 from shoestring.spaces.configspace import ConfigSpace
-from shoestring.study import Study, check_workers
+from shoestring.study import Study
 
 
 def tune(
@@ -30,6 +31,7 @@ def tune(
     storage: str | Path | EventLog | None = None,
     name: str | None = None,
     seed: int = 0,
+    recommend: Rule = DEFAULT_RULE,
     progress: bool | None = None,
 ) -> Study:
     """Tune an objective within a budget, and give back the study.
@@ -37,6 +39,8 @@ def tune(
     The objective is a function of a :class:`~shoestring.Trial`. It returns a number, or it is a
     generator that yields one reading after each step; then it can be paused, resumed and stopped.
     Calling ``tune`` again with the same storage and name continues the study to the same total.
+    ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
+    "median" of three, or by its "last" reading.
 
     >>> import shoestring as ss
     >>> def train(trial):
@@ -60,6 +64,7 @@ def tune(
         storage=storage,
         name=name,
         seed=seed,
+        recommend=recommend,
         _objective=_place(objective),
     )
     return study.run(objective, workers=workers, executor=executor, progress=progress)

@@ -225,6 +225,28 @@ def test_best(studied):
     assert json.loads(good("best", "--json"))["config"] == best.config
 
 
+def test_the_best_step_and_its_checkpoint_are_told_everywhere(folder):
+    (folder / "turning.py").write_text(
+        "space = {'x': (0.0, 1.0)}\n"
+        "def train(trial):\n"
+        "    for step in range(trial.start + 1, 10):\n"
+        "        (trial.directory / 'model').write_text(str(step))\n"
+        "        yield abs(step - 4) + 1\n"
+    )
+    run = ["run", "turning.py:train", "--max-resource", "9", "--method", "random", "--budget", "9 steps"]
+    place = Path("shoestring.db.files") / "turning-train" / "trial-0" / "step-4"
+    for text in (good(*run, "--recommend", "best"), good("status"), good("best")):
+        assert "1 at step 4 of 9 by trial 0" in text
+        assert str(place) in text
+    told = [json.loads(good("best", "--json")), json.loads(good("status", "--json"))["best"]]
+    assert [Path(each["directory"]) for each in told] == [place.absolute()] * 2
+    assert "1 at step 4" in good("trials")
+    assert place.joinpath("model").read_text() == "4"
+    assert "recommend was 'best' and is now 'last'" in refused(*run, "--recommend", "last")
+    assert "6 at step 9 of 9" in good(*run, "--recommend", "last", "--name", "another")
+    assert json.loads(good("status", "shoestring.db", "another", "--json"))["recommend"] == "last"
+
+
 def test_best_without_any_reading(folder):
     ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage="told.db")
     assert "no reading yet" in refused("best", "told.db")

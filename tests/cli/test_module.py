@@ -41,5 +41,5 @@ def test_best_names_the_trial_whose_files_are_kept(tmp_path):
         study.tell(study.ask(), value)
     storage = str(tmp_path / "s.db")
     shown = CliRunner().invoke(main, ["best", storage])
-    assert shown.stdout.startswith("1 at step 1 of configuration 1 (trial 1)\n")
+    assert shown.stdout.startswith("1 by trial 1 (configuration 1)\n")
     assert json.loads(CliRunner().invoke(main, ["best", storage, "--json"]).stdout)["trial"] == study.best.trial == 1

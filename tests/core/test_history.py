@@ -8,7 +8,7 @@ from shoestring import Budget
 from shoestring.core.events import Adopted, Budgeted, Closed, Granted, Opened, Reported
 from shoestring.core.history import History
 from shoestring.core.readings import Reading
-from shoestring.errors import CorruptLog
+from shoestring.errors import CorruptLog, MethodError
 from shoestring.spaces.definition import as_space
 from shoestring.spaces.serialisation import serialised
 
@@ -151,6 +151,17 @@ class TestTheFold:
         history.apply(replace(GRANTED, at=60.0, start=3, until=6, config=None))
         assert history.ledger.seconds == 1.0, "nothing ran until then"
 
+    def test_the_seconds_of_a_trial_are_those_of_its_steps(self):
+        history = folded(GRANTED, REPORTED, replace(REPORTED, at=14.5, step=3), budget={"steps": 100})
+        trial = history.trials[0]
+        assert trial.seconds == 3.5
+        history.apply(replace(GRANTED, at=60.0, start=3, until=9, config=None))
+        history.apply(replace(REPORTED, at=61.0, step=4))
+        assert trial.seconds == 4.5, "it was paused until then"
+        history.apply(Adopted(70.0, 0, "v", 4))
+        history.apply(replace(REPORTED, at=72.0, step=5))
+        assert trial.seconds == 6.5, "the step that was lost is not counted"
+
     def test_cost_is_taken_from_what_was_set_aside_and_the_rest_is_released(self):
         history = folded(replace(GRANTED, reserved=3.0), budget={"cost": 10.0})
         assert history.ledger.free("cost") == 7.0
@@ -205,8 +216,14 @@ class TestBest:
         best = history.best()
         assert (best.arm, best.trial, best.value, best.error) == (0, 2, 0.375, 0.125)
 
-    def test_the_furthest_step_of_an_arm_counts_and_not_its_lowest_loss(self):
+    def test_a_trial_is_judged_by_its_best_reading_and_not_forgotten_when_it_is_trained_on(self):
         history = folded(GRANTED, replace(REPORTED, value=0.1), replace(REPORTED, at=13.0, step=3, value=0.5))
-        assert (history.best().value, history.best().step) == (0.5, 3)
+        assert (history.best().value, history.best().step) == (0.1, 1)
+        assert (history.best("last").value, history.best("last").step) == (0.5, 3)
         trial = history.trials[0]
         assert [trial.loss(step) for step in (1, 2, 3, 4)] == [0.1, 0.1, 0.5, None]
+
+    def test_unknown_rules_are_refused(self):
+        with pytest.raises(MethodError, match="recommend is 'worst'; it must be one of 'best', 'median', 'last'"):
+            self.arms(0.5).best("worst")
+        refused(History(), replace(OPENED, recommend="worst"), "it recommends by 'worst'")

@@ -171,6 +171,22 @@ class OneFolderForAll(Good):
         )  # fmt: skip
 
 
+class DeletesSnapshots(Good):
+    """It deletes the snapshots of a trial that has ended, also that of its recommended step."""
+
+    def open(self, objective, directory):
+        session = super().open(objective, directory)
+        cancel = session.cancel
+
+        def cancel_and_delete(trial):
+            cancel(trial)
+            for snapshot in (directory / f"trial-{trial}").glob("step-*"):
+                shutil.rmtree(snapshot)
+
+        session.cancel = cancel_and_delete
+        return session
+
+
 class OtherReturn(Good):
     def returned(self, value):
         return round(value, 2)
@@ -193,6 +209,7 @@ MUTANTS = {
     RunsItAgain: "files: steps were run again",
     LosesTheFilesOfPausedTrials: "files|reports|failures",
     OneFolderForAll: "files: a new trial finds files",
+    DeletesSnapshots: "files: trial .* kept nothing",
     OtherReturn: "readings",
 }
 

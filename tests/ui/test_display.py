@@ -11,6 +11,7 @@ from rich.console import Console
 
 import shoestring as ss
 from shoestring.core.journal import Journal
+from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
 from shoestring.ui import display as display_module
 from shoestring.ui.display import Display, Screen
@@ -51,10 +52,25 @@ def test_it_shows_what_was_burned_and_what_it_bought():
     text = drawn(study)
     assert "digits  asha" in text
     assert "3 of 6" in text
-    assert "0.5 at step 1 of configuration 0 (trial 0)" in text
+    assert "0.5 at step 1 of 1 by trial 0 (configuration 0)" in text
     assert f"x={study.best.config['x']:.4g}" in text
     assert "1 running, 2 paused" in text
     assert f"trial {grant.trial}" in text
+
+
+def test_it_shows_where_the_checkpoint_of_the_best_is(tmp_path, monkeypatch):
+    def train(trial):
+        for step in (1, 2, 3):
+            (trial.directory / "model").write_text(str(step))
+            yield abs(step - 2)
+
+    monkeypatch.chdir(tmp_path)
+    options = {"max_resource": 3, "method": "random", "storage": "a.db", "recommend": "best"}
+    study = ss.tune(train, {"x": (0.0, 1.0)}, budget="3 steps", **options)
+    console = Console(file=io.StringIO(), width=100)
+    console.print(Screen(Journal(open_log("a.db"), 1, study.name, None)))
+    assert "0 at step 2 of 3 by trial 0" in console.file.getvalue()
+    assert "a.db.files/study/trial-0/step-2" in console.file.getvalue()
 
 
 def test_it_draws_before_the_first_reading():

@@ -15,10 +15,20 @@ from shoestring.cli.arguments import json_option, load_module, study_arguments
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.core.workers import is_alive
-from shoestring.errors import MethodError, StorageError
+from shoestring.errors import MethodError, ReadingError, StorageError
 from shoestring.logs import open_log
 from shoestring.study import Study
-from shoestring.ui.formatting import STATES, amount, best_line, count_states, method_name, number, settings, states
+from shoestring.ui.formatting import (
+    STATES,
+    amount,
+    best_line,
+    count_states,
+    method_name,
+    number,
+    settings,
+    short_path,
+    states,
+)
 
 
 @click.command(epilog="\b\nExample:\n  shoestring status shoestring.db")
@@ -45,14 +55,16 @@ def status(storage: str, name: str | None, as_json: bool) -> None:
 @study_arguments
 @json_option
 def best(storage: str, name: str | None, as_json: bool) -> None:
-    """Show the best configuration so far, and the trial whose directory holds its files."""
-    found = Study.load(storage, name).best
+    """Show the best configuration so far, its step, and the folder with the checkpoint of that step."""
+    study = Study.load(storage, name)
+    found, folder = study.best, checkpoint(study)
     if as_json:
-        print_json(vars(found))
+        print_json(_best_record(study))
         return
-    click.echo(best_line(found))
+    click.echo(best_line(found, study.history))
     for key, value in found.config.items():
         click.echo(f"  {key} = {value!r}")
+    click.echo("no checkpoint was saved" if folder is None else f"checkpoint: {short_path(folder)}")
 
 
 @click.command(epilog="\b\nExample:\n  shoestring trials shoestring.db --state failed --last 20")
@@ -67,8 +79,8 @@ def trials(storage: str, name: str | None, state: str | None, last: int | None, 
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
         return
-    heads = ["trial", "arm", "state", "step", "value", "configuration"]
-    for line in table(heads, [_trial_row(trial) for trial in chosen]):
+    heads = ["trial", "arm", "state", "step", "value", "recommended", "configuration"]
+    for line in table(heads, [_trial_row(trial, study.history.sign) for trial in chosen]):
         click.echo(line)
 
 
@@ -122,7 +134,11 @@ def show_status(study: Study) -> None:
     for unit, limit in ledger.budget.limits().items():
         rows.append((unit, f"{amount(unit, ledger.spent()[unit])} of {amount(unit, limit)} spent"))
     rows.append(("trials", f"{len(history.trials)}: {states(history.trials)}"))
-    rows.append(("best", "no reading yet" if found is None else f"{best_line(found)}, {settings(found.config)}"))
+    rows.append(("best", "no reading yet" if found is None else best_line(found, history)))
+    if found is not None:
+        rows.append(("", settings(found.config)))
+        if (folder := checkpoint(study)) is not None:
+            rows.append(("checkpoint", short_path(folder)))
     for trial in history.running.values():
         rows.append(("running", f"trial {trial.index}, step {trial.step} of {trial.until}, {settings(trial.config)}"))
     click.echo(f"{study.name}: {condition(study)}")
@@ -146,10 +162,22 @@ def _nothing_left(study: Study) -> bool:
         return False
 
 
+def checkpoint(study: Study) -> Path | None:
+    """The folder with the checkpoint of the best, if its trial saved one."""
+    try:
+        return study.directory(best=True)
+    except ReadingError:
+        return None
+
+
+def _best_record(study: Study) -> dict[str, Any]:
+    folder = checkpoint(study)
+    return {**vars(study.best), "directory": None if folder is None else str(folder)}
+
+
 def summary(study: Study) -> dict[str, Any]:
     """A study as plain values."""
     history = study.history
-    found = history.best()
     return {
         "name": study.name,
         "state": condition(study).partition(",")[0],
@@ -157,11 +185,12 @@ def summary(study: Study) -> dict[str, Any]:
         "mode": history.opened.mode,
         "max_resource": history.max_resource,
         "seed": history.seed,
+        "recommend": history.opened.recommend,
         "budget": history.ledger.budget.limits(),
         "spent": study.spent,
         "remaining": study.remaining,
         "trials": count_states(history.trials),
-        "best": None if found is None else vars(found),
+        "best": _best_record(study) if history.readings else None,
         "running": [trial_record(trial) for trial in history.running.values()],
     }
 
@@ -204,11 +233,12 @@ def table(heads: list[str], rows: list[list[str]]) -> list[str]:
     ]
 
 
-def _trial_row(trial: TrialRecord) -> list[str]:
-    last = trial.readings.get(trial.step)
+def _trial_row(trial: TrialRecord, sign: float) -> list[str]:
+    last, found = trial.readings.get(trial.step), trial.recommended
     value = "-" if last is None else number(last.value)
+    recommended = "-" if found is None else f"{number(sign * found.loss)} at step {found.step}"
     described = settings(trial.config) + (f"  ({trial.message})" if trial.message else "")
-    return [str(trial.index), str(trial.arm), trial.state, str(trial.step), value, described]
+    return [str(trial.index), str(trial.arm), trial.state, str(trial.step), value, recommended, described]
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:

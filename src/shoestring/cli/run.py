@@ -16,6 +16,7 @@ from shoestring.cli.arguments import (
     shell_arguments,
     study_arguments,
 )
+from shoestring.core.recommendation import DEFAULT_RULE, RULES
 from shoestring.errors import ObjectiveError
 from shoestring.study import Study
 
@@ -39,6 +40,13 @@ _workers = click.option("--workers", default=1, show_default=True, help="How man
 @_workers
 @click.option("--storage", default=DEFAULT_STORAGE, show_default=True, help="The file that stores the study.")
 @click.option("--name", help="The study's name; by default made of FILE and OBJECTIVE.")
+@click.option(
+    "--recommend",
+    type=click.Choice(RULES),
+    default=DEFAULT_RULE,
+    show_default=True,
+    help="A configuration counts by its best reading, its best running median of three, or its last reading.",
+)
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same study.")
 @_quiet
 @json_option

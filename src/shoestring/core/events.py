@@ -25,6 +25,8 @@ from shoestring.errors import CorruptLog, NewerLog, OlderLog
 FORMAT = 2
 
 Mode = Literal["min", "max"]
+# How a study recommends one of its configurations and steps (core/recommendation.py).
+Rule = Literal["best", "median", "last"]
 # How a trial can end for good.
 Closing = Literal["finished", "failed", "lost", "stopped"]
 
@@ -40,6 +42,7 @@ class Opened:
     max_resource: int | None
     seed: int
     objective: str | None = None
+    recommend: Rule = "best"  # of a log that does not say it, whatever the default of new studies is
 
 
 @dataclass(frozen=True, slots=True)

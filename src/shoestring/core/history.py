@@ -10,14 +10,15 @@ are what methods see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
 
 from shoestring.core.budget import Budget, Ledger
-from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Event, Granted, Opened, Reported
+from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Event, Granted, Opened, Reported, Rule
 from shoestring.core.readings import Reading
+from shoestring.core.recommendation import RULES, Best, Recommended, best_of, check_rule, updated
 from shoestring.errors import CorruptLog
 from shoestring.spaces.codec import Codec, Config
 from shoestring.spaces.serialisation import deserialised
@@ -32,7 +33,8 @@ class TrialRecord:
 
     ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its
     last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
-    ``explanation`` is what that grant was decided on, for people to read.
+    ``explanation`` is what that grant was decided on, for people to read. ``recommended`` is what the study's rule
+    makes of the readings, and ``seconds`` is how long its steps took.
     """
 
     index: int
@@ -53,6 +55,8 @@ class TrialRecord:
     explanation: Mapping[str, Any] = field(default_factory=dict)
     granted: int = 0
     reported_at: float = 0.0
+    seconds: float = 0.0
+    recommended: Recommended | None = None
 
     def loss(self, step: int) -> float | None:
         """The loss at a step; a trial that ended early keeps its last one. None if not there yet."""
@@ -62,6 +66,24 @@ class TrialRecord:
             return None
         return next((self.losses[s] for s in sorted(self.losses, reverse=True) if s <= step), None)
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The readings as plain rows; a parameter or metric called like a column of ours gets a longer name."""
+        none: Reading = Reading(None)  # type: ignore[arg-type]
+        for step, reading in self.readings.items() or [(0, none)]:
+            row: dict[str, Any] = {
+                "trial": self.index,
+                "arm": self.arm,
+                "replicate": self.replicate,
+                "state": self.state,
+                "step": step,
+                "value": reading.value,
+                "cost": reading.cost,
+                "seed": self.seed,
+            }
+            for kind, values in (("metric", reading.metrics), ("config", self.config)):
+                row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
+            yield row
+
 
 @dataclass(slots=True, eq=False)
 class Arm:
@@ -70,22 +92,6 @@ class Arm:
     index: int
     config: Config
     trials: list[TrialRecord] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best configuration so far: the mean over its trials at the furthest step that it reached.
-
-    ``error`` is the standard error of that mean, None with a single trial. ``trial`` is the one of them with the best
-    reading: ``study.directory(best.trial)`` holds its checkpoint.
-    """
-
-    arm: int
-    trial: int
-    config: Config
-    value: float
-    error: float | None
-    step: int
 
 
 class History:
@@ -146,29 +152,11 @@ class History:
     def drop_caches(self) -> None:
         self._caches.clear()
 
-    def best(self) -> Best | None:
-        """The arm with the lowest mean loss at its own furthest step; ties go to the earlier arm.
-
-        If configurations have several trials, readings are noisy, more so at early steps. Then only configurations that
-        reached the largest step are compared.
-        """
-        noisy = len(self.trials) > len(self.arms)
-        furthest = max((max(trial.losses) for trial in self.trials if trial.losses), default=0)
-        found: tuple[float, Arm, list[float], int] | None = None
-        for arm in self.arms:
-            step = max((max(trial.losses) for trial in arm.trials if trial.losses), default=0)
-            losses = [trial.losses[step] for trial in arm.trials if step in trial.losses]
-            if losses and not (noisy and step < furthest):
-                mean = sum(losses) / len(losses)
-                if found is None or mean < found[0]:
-                    found = mean, arm, losses, step
-        if found is None:
-            return None
-        mean, arm, losses, step = found
-        n = len(losses)
-        error = math.sqrt(sum((loss - mean) ** 2 for loss in losses) / (n - 1) / n) if n > 1 else None
-        trial = min((t for t in arm.trials if step in t.losses), key=lambda t: t.losses[step])
-        return Best(arm.index, trial.index, dict(arm.config), self.sign * mean, error, step)
+    def best(self, rule: Rule | None = None) -> Best | None:
+        """What the study recommends, by its own rule or by another one; None without a reading."""
+        if rule is not None:
+            check_rule(rule)
+        return best_of(self, rule or self.opened.recommend)
 
     def affordable_steps(self, trial: TrialRecord | None) -> float:
         """How many steps a new grant can have at most; none once any unit is exhausted."""
@@ -206,6 +194,8 @@ class History:
     def _objection(self, event: Event) -> str | None:
         if (self.position == 0) != isinstance(event, Opened):
             return "a study is opened once, by its first event"
+        if isinstance(event, Opened) and event.recommend not in RULES:
+            return f"it recommends by {event.recommend!r}, and the rules are {', '.join(RULES)}"
         if event.at < self.now:
             return f"it is stamped {event.at}, before the event in front of it at {self.now}"
         match event:
@@ -329,9 +319,12 @@ class History:
         ledger.reserved -= share
         ledger.cost += event.cost or 0.0
         loss = self.sign * event.value
-        trial.step, trial.reported_at = event.step, event.at
+        trial.seconds += event.at - trial.reported_at
+        trial.reported_at = event.at
         trial.readings[event.step] = Reading(event.value, event.low, event.high, event.cost, **(event.metrics or {}))
         trial.losses[event.step] = loss
+        trial.recommended = updated(self.opened.recommend, trial.recommended, trial.losses)
+        trial.step = event.step  # last: the display's thread looks up the loss of this step
         self.readings.append((trial, event.step, loss))
         if event.step == trial.until:
             trial.state = "finished" if event.step >= (self.max_resource or 1) else "paused"

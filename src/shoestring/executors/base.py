@@ -2,7 +2,8 @@
 
 An executor opens a :class:`Session` for one run. The driver submits a :class:`Job` for each grant and collects a
 :class:`Report` for each step. A report that was collected is in the log when ``collect`` is called again. Before
-that, the trial must not start its next step, and nothing that it needs to repeat the step may be deleted.
+that, the trial must not start its next step. Sessions add snapshots of a trial's files and delete none: the driver does
+that, which knows what the log holds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from shoestring.errors import ObjectiveError
+from shoestring.errors import MethodError, ObjectiveError
 from shoestring.executors.checkpoints import TrialFiles
 
 # What a report is: a reading, or how the trial ended.
@@ -75,7 +76,7 @@ class Session(Protocol):
         ...
 
     def cancel(self, trial: int) -> None:
-        """End a trial for good, at once if it is running, and delete the snapshots of its files."""
+        """End a trial for good, at once if it is running; its files stay."""
         ...
 
     def close(self) -> None: ...
@@ -141,6 +142,16 @@ def check_objective(objective: Any, max_resource: int | None) -> None:
             f"max_resource is {max_resource}, but the objective returns once: make it a generator that yields a "
             "reading after each step (`yield from`, if it calls another one), or leave max_resource out"
         )
+
+
+def check_workers(workers: object, executor: object) -> None:
+    """Refuse a number of workers, or an executor, that cannot be."""
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise MethodError(f"workers is {workers!r}; it is how many trials run at once, a whole number from 1")
+    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "open", None))):
+        raise MethodError(f"executor is {executor!r}; it must be an object such as shoestring.executors.Processes(4)")
+    if executor is not None and workers != 1:
+        raise MethodError(f"workers={workers} and an executor are given; the executor says how many, so give only that")
 
 
 def is_stateless(objective: Any) -> bool:

@@ -58,6 +58,7 @@ class _Loop:
         self.journal = journal
         self.session = session
         self.mine: set[int] = set()  # the trials that are running here
+        self.files = journal.files()
         self.failures = 0
         self.said_waiting = False
         if session.resubmits_running:
@@ -142,18 +143,25 @@ class _Loop:
             self.journal.close(trial.index, report.how, report.message, used)
         if trial.state != "running":
             self.mine.discard(trial.index)
-        if trial.state in ("failed", "lost"):
-            self.rewind_files(trial)
-            self.count_failure()
         if trial.state not in ("running", "paused"):
             self.session.cancel(trial.index)
+        self.tidy_files(trial)
+        if trial.state in ("failed", "lost"):
+            self.count_failure()
 
-    def rewind_files(self, trial: TrialRecord) -> None:
-        """The files of the last logged step stay, not those of the step that failed: the trial may be the best."""
-        files = files_of(self.journal.files(), trial.index)
-        kept = files.newest(trial.step)
-        if kept:
-            files.restore(kept)
+    def tidy_files(self, trial: TrialRecord) -> None:
+        """Delete the snapshots that are no longer needed. The trial may be the best, whatever became of it."""
+        files = files_of(self.files, trial.index)
+        step = trial.recommended.step if trial.recommended else 0
+        if trial.state in ("running", "paused"):
+            files.prune(trial.step, step)
+            return
+        if trial.state != "finished" and (kept := files.newest(trial.step)):
+            try:
+                files.restore(kept)  # not the files of the step that failed or was interrupted
+            except OSError as error:
+                _logger.warning("the files of trial %d cannot be restored to step %d: %s", trial.index, kept, error)
+        files.prune_ended(None if trial.state == "finished" and step == trial.step else step)
 
     def count_failure(self) -> None:
         history = self.journal.history
@@ -170,4 +178,5 @@ class _Loop:
         for index in sorted(self.mine):
             self.session.cancel(index)
             self.journal.close(index, "stopped", "the budget's time ended", steps=1)
+            self.tidy_files(self.journal.history.trials[index])
         self.mine.clear()

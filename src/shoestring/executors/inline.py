@@ -85,7 +85,7 @@ class InlineSession:
     def cancel(self, trial: int) -> None:
         if self._current is not None and self._current.job.trial == trial:
             self._current = None
-        self._held.drop(trial, ended=True)
+        self._held.drop(trial)
 
     def close(self) -> None:
         self._held.close()

@@ -243,7 +243,6 @@ class ProcessesSession:
                 worker.job = None
             if trial in worker.held:
                 worker.drop(trial)
-        files_of(self._setup.directory, trial).drop_snapshots()
 
     def close(self) -> None:
         for worker in self._workers:

@@ -16,6 +16,7 @@ from typing import Any
 from shoestring.core.options import check_whole
 from shoestring.errors import ObjectiveError
 from shoestring.executors.base import Job, Report
+from shoestring.executors.checkpoints import files_of
 from shoestring.executors.stepper import HeldTrials, ended, failed
 
 
@@ -43,6 +44,7 @@ class SimulatedSession:
         self.slots = workers
         self._reading = getattr(objective, "reading", None)
         self._seconds = getattr(objective, "seconds", None)
+        self._directory = directory
         self._held = HeldTrials(objective, directory)
         self._now = 0.0
         self._due: list[tuple[float, int, int]] = []  # a heap of (time, order, trial)
@@ -87,9 +89,10 @@ class SimulatedSession:
 
     def _advance(self, job: Job) -> Report:
         if self._reading is None:
-            # A trial that is resumed from the log runs its known steps again, which costs no virtual time.
+            # Known steps that are run again, because no snapshot was taken after them, cost no virtual time.
             held = self._held.holds(job.trial, job.known)
-            return self._held.stepper(job._replace(start=job.known if held else 0)).advance()
+            start = job.known if held or not job.known else files_of(self._directory, job.trial).newest(job.known)
+            return self._held.stepper(job._replace(start=start)).advance()
         step = job.known + 1
         try:
             return Report(job.trial, step, "reading", self._reading(job.config, step, job.seed))
@@ -100,7 +103,7 @@ class SimulatedSession:
 
     def cancel(self, trial: int) -> None:
         self._jobs.pop(trial, None)
-        self._held.drop(trial, ended=True)
+        self._held.drop(trial)
 
     def close(self) -> None:
         self._held.close()

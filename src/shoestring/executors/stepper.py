@@ -93,13 +93,11 @@ class HeldTrials:
             self.drop(next(iter(self._steppers)))
         return stepper
 
-    def drop(self, trial: int, ended: bool = False) -> None:
-        """Remove a trial from memory; if it has ended, its snapshots are deleted too."""
+    def drop(self, trial: int) -> None:
+        """Remove a trial from memory; its files stay."""
         stepper = self._steppers.pop(trial, None)
         if stepper is not None:
             stepper.stop()
-            if ended and stepper.files.used:
-                stepper.files.drop_snapshots()
 
     def close(self) -> None:
         for trial in list(self._steppers):

@@ -13,14 +13,15 @@ w        R u                                                              (n,)
 σ²       the scale of the process, learned from w in closed form          scalar
 ======== ================================================================ =========
 
-    k = c² + sc²·kT + M·(s1² + s2²·kT) + [same arm]·(s3² + s4²·exp(−|Δl|/lO)) + sn²·[same reading]
+    k = c² + sc²·kT + M·(s1² + s2²·kT) + N·(s3² + s4²·exp(−|Δl|/lO)) + sn²·[same reading]
 
-with kT = exp(−Δl²/(2·lT²)) and M a Matérn-5/2 of length ell: a level and a trend that all curves share, a part that is
-similar for similar configurations, a part of each curve's own, and noise.
+with kT = exp(−Δl²/(2·lT²)), M a Matérn-5/2 of length ell and N a much shorter one: a level and a trend that all curves
+share, a part that is similar for similar configurations, a part of each curve's own, and noise. If the own part were
+independent at any distance, a copy of the best configuration would look as promising as that one once did, for ever.
+The rows of a table have no close neighbours, and N is 1 for the same row and 0 for any other.
 
 A reading costs O(n² + n·m): R and V get one row each. Neither depends on the values, so these can change from one
-forecast to the next, as normal scores do. The column of V of a configuration stays valid when its first reading comes
-in: only readings of that curve share its own part, and there were none before.
+forecast to the next, as normal scores do.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoestring._arrays import Array, Mask
-from shoestring.models.kernels import Kernel
+from shoestring._arrays import Array
+from shoestring.models.kernels import Kernel, matern52
 
 # The column of a reading whose configuration is not among X.
 _OUTSIDE = -1
@@ -52,6 +53,7 @@ class CurvePrior:
     shared_length: float = 3.152
     own_length: float = 3.133
     space_length: float = 0.871
+    near_length: float = 0.15
     # The prior of the scale weighs as much as this many readings of scale 1.
     strength: float = 6.0
 
@@ -61,7 +63,8 @@ class CurveProcess:
 
     prior = CurvePrior()
 
-    def __init__(self, X: Array, last: int, choices: tuple[bool, ...] = ()) -> None:
+    def __init__(self, X: Array, last: int, choices: tuple[bool, ...] = (), is_table: bool = False) -> None:
+        self._is_table = is_table
         self._last = float(np.log(last))
         self._kernel = Kernel("matern52", self.prior.space_length, 1.0, choices)
         self._n = 0
@@ -72,7 +75,7 @@ class CurveProcess:
         self._logs = np.zeros(0)
         self._columns = np.zeros(0, dtype=np.int64)
         self._at = np.zeros((0, X.shape[1]))
-        # Per curve with readings, M between it and every column.
+        # Per curve with readings, M and N between it and every column. Shape (2, m).
         self._similarity: dict[int, Array] = {}
 
     @property
@@ -90,32 +93,32 @@ class CurveProcess:
         grown[:, :column] = self._V
         grown[: self._n, column] = v
         self._V, self._explained = grown, np.append(self._explained, v @ v)
-        near = self._kernel(point[None], self._points)[0]
-        self._similarity = {k: np.append(row, near[k]) for k, row in self._similarity.items()}
+        near = self._similar(point[None], self._points)[:, 0]
+        self._similarity = {k: np.hstack([rows, near[:, [k]]]) for k, rows in self._similarity.items()}
         return column
 
     def add(self, column: int, step: int) -> None:
         """Add a reading of a curve at a step."""
         if column not in self._similarity:
-            self._similarity[column] = self._kernel(self._points[column][None], self._points)[0]
+            self._similarity[column] = self._similar(self._points[column][None], self._points)[:, 0]
         self._append(self._points[column], self._similarity[column], column, step)
 
     def add_outside(self, point: Array, step: int) -> None:
-        """Add a reading of a curve that is not among the columns and has no other reading."""
-        self._append(point, self._kernel(point[None], self._points)[0], _OUTSIDE, step)
+        """Add a reading of a curve that is not among the columns."""
+        self._append(point, self._similar(point[None], self._points)[:, 0], _OUTSIDE, step)
 
     def _append(self, point: Array, similarity: Array, column: int, step: int) -> None:
         self._make_room()
         n, at, columns = self._n, float(np.log(step)), self._columns[: self._n]
-        near, outside = similarity[columns], columns == _OUTSIDE
+        near, outside = similarity[:, columns], columns == _OUTSIDE
         if outside.any():
-            near[outside] = self._kernel(point[None], self._at[:n][outside])[0]
-        row = self._covariance(near, at, self._logs[:n], (columns == column) & ~outside)
+            near[:, outside] = self._similar(point[None], self._at[:n][outside])[:, 0]
+        row = self._covariance(near, at, self._logs[:n])
         solved = self._R[:n, :n] @ row  # the new row of L, but for its last entry
         pivot = np.sqrt(self.prior_variance + self.prior.noise**2 - solved @ solved)
         self._R[n, :n] = -(solved @ self._R[:n, :n]) / pivot
         self._R[n, n] = 1 / pivot
-        to_ends = self._covariance(similarity, at, np.array(self._last), np.arange(len(similarity)) == column)
+        to_ends = self._covariance(similarity, at, np.array(self._last))
         self._V[n] = (to_ends - solved @ self._V[:n]) / pivot
         self._explained = self._explained + self._V[n] ** 2
         self._logs[n], self._columns[n], self._at[n] = at, column, point
@@ -152,20 +155,26 @@ class CurveProcess:
     def _columns_of(self, points: Array) -> Array:
         """The columns of V for configurations that are not among X. Shape (n, len(points))."""
         n = self._n
-        M = self._kernel(self._at[:n], points)
-        K = self._covariance(M, self._logs[:n, None], np.array(self._last), np.zeros(M.shape, dtype=bool))
+        K = self._covariance(self._similar(self._at[:n], points), self._logs[:n, None], np.array(self._last))
         return np.asarray(self._R[:n, :n] @ K)
 
     def _deviation(self, scale: float, explained: Array) -> Array:
         return np.sqrt(scale * np.maximum(self.prior_variance - explained, 1e-12))
 
-    def _covariance(self, M: Array, at: Array | float, other: Array, same: Mask) -> Array:
-        """The covariance of two different readings."""
+    def _similar(self, A: Array, B: Array) -> Array:
+        """M and N between points. Shape (2, len(A), len(B))."""
+        r = self._kernel.distance(A, B)
+        N = r == 0.0 if self._is_table else matern52(r * (self.prior.space_length / self.prior.near_length))[0]
+        return np.stack([self._kernel.at(r), N])
+
+    def _covariance(self, similarity: Array, at: Array | float, other: Array) -> Array:
+        """The covariance of two different readings, from M and N."""
         p, gap = self.prior, np.abs(at - other)
         shared = np.exp(-(gap**2) / (2 * p.shared_length**2))
         own = p.own**2 + p.own_trend**2 * np.exp(-gap / p.own_length)
         everyone = p.level**2 + p.trend**2 * shared
-        return np.asarray(everyone + M * (p.alike**2 + p.alike_trend**2 * shared) + same * own)
+        M, N = similarity
+        return np.asarray(everyone + M * (p.alike**2 + p.alike_trend**2 * shared) + N * own)
 
     def _make_room(self) -> None:
         n = self._n

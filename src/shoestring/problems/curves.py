@@ -1,7 +1,8 @@
 """Recorded learning curves as a problem: each row of a table is a configuration.
 
 The space carries the rows, so a sampler's proposal is moved to the nearest row that was not tried yet,
-and a study on the table ends when every row was tried.
+and a study on the table ends when every row was tried. With ``snap=True`` the space has no rows and the problem is
+continuous: a proposal stays as it is, and its readings are those of the nearest row.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from shoestring.core.history import History
 from shoestring.errors import SpaceError
 from shoestring.problems import arrays
 from shoestring.problems.base import checked_step, yield_readings
+from shoestring.spaces.codec import Codec
 from shoestring.spaces.definition import as_space
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ class CurveTable:
     with ``names`` which column is which. Rows with equal values are numbered by one more parameter, ``recording``, so
     that all can be reached.
 
+    With ``snap`` any configuration of the ranges can be tried, and none is moved: it is trained as the row that is
+    nearest in the encoded unit cube, where two different choices are 1 apart. Two configurations with the same nearest
+    row stay distinct, and both are paid for. Of rows with equal values only the first is used.
+
     ``seconds`` is the duration of each step, in the shape of ``Y`` or one that broadcasts to it. A reading that is
     not finite is returned as it is: the study marks the trial as failed.
 
@@ -50,6 +56,9 @@ class CurveTable:
     >>> table = CurveTable([[0.1], [0.2], [0.4]], [[5, 4], [5, 2], [6, 3]], names=["rate"])
     >>> table.max_resource, table.best, table.row({"rate": 0.4}), table.reading({"rate": 0.4}, 2)
     (2, 2.0, 2, 3.0)
+    >>> snapped = CurveTable([[0.1], [0.2], [0.4]], [[5, 4], [5, 2], [6, 3]], names=["rate"], snap=True)
+    >>> snapped.row({"rate": 0.33}), snapped.reading({"rate": 0.33}, 2)
+    (2, 3.0)
     """
 
     __call__ = yield_readings
@@ -64,6 +73,7 @@ class CurveTable:
         log_scale: Sequence[bool] | Sequence[str] | None = None,
         mode: Mode = "min",
         seconds: Any = None,
+        snap: bool = False,
     ) -> None:
         self.mode = arrays.checked_mode(mode)
         self._Y = _checked_curves(Y)
@@ -72,22 +82,30 @@ class CurveTable:
             self.space = _space_of(columns, _log_names(log_scale, list(columns)))
         else:
             self.space = _fitted(columns, deepcopy(as_space(space)))
-        _number_equal_rows(columns, self.space)
-        order = list(self.space.keys())
-        rows = list(zip(*(columns[name] for name in order), strict=True))
-        self.space.meta = {"rows": [list(row) for row in rows]}
-        self._order = order
-        self._index = {row: i for i, row in enumerate(rows)}
+        if not snap:
+            _number_equal_rows(columns, self.space)
+        self._order = list(self.space.keys())
+        rows = list(zip(*(columns[name] for name in self._order), strict=True))
+        self.space.meta = {} if snap else {"rows": [list(row) for row in rows]}
+        # Of equal rows, the first. When snapping, other configurations are added once they are looked up.
+        self._index: dict[tuple[Any, ...], int] = {row: i for i, row in reversed(list(enumerate(rows)))}
+        self._nearest = _NearestRow(self.space, rows) if snap else None
         self._seconds = arrays.checked_seconds(seconds, self._Y.shape)
-        self._best_of_rows = _best_of_rows(self._Y, self.mode)
+        self._best_of_rows = _best_of_rows(self._Y[sorted(self._index.values())], self.mode)
 
     @classmethod
     def load(
-        cls, path: str | Path, *, log_scale: Sequence[bool] | Sequence[str] | None = None, skip: int = 0
+        cls,
+        path: str | Path,
+        *,
+        log_scale: Sequence[bool] | Sequence[str] | None = None,
+        skip: int = 0,
+        snap: bool = False,
     ) -> CurveTable:
         """A table from an ``.npz`` with ``X`` (there, or in ``_configs.npz`` next to it) and ``Y``.
 
-        The first ``skip`` columns are left out: some recordings start with the untrained model.
+        The first ``skip`` columns are left out: some recordings start with the untrained model. With ``snap`` the
+        problem is continuous, as with ``CurveTable(..., snap=True)``.
 
         Also read if present: ``hp_names``, ``log_scale``, ``direction``, ``cost`` (seconds since the start of the
         run), ``length`` (a run that ended there as planned keeps its last reading from then on) and ``diverged``
@@ -111,13 +129,15 @@ class CurveTable:
             log_scale=log_scale if log_scale is not None else held.get("log_scale"),  # type: ignore[arg-type]
             mode=arrays.checked_mode(str(held.get("direction", "min"))),
             seconds=_durations(held.get("cost"), skip),
+            snap=snap,
         )
 
     def __len__(self) -> int:
         return len(self._Y)
 
     def __repr__(self) -> str:
-        return f"CurveTable({len(self)} rows, {self.max_resource} steps, mode={self.mode!r})"
+        snap = ", snap=True" if self._nearest else ""
+        return f"CurveTable({len(self)} rows, {self.max_resource} steps, mode={self.mode!r}{snap})"
 
     @property
     def max_resource(self) -> int:
@@ -129,10 +149,15 @@ class CurveTable:
         return float(self._best_of_rows.min() if self.mode == "min" else self._best_of_rows.max())
 
     def row(self, config: Mapping[str, Any]) -> int:
-        """The number of the row with these values."""
+        """The number of the row with these values; with ``snap``, of the row nearest to them."""
         try:
-            return self._index[tuple(config[name] for name in self._order)]
+            values = tuple(config[name] for name in self._order)
+            if self._nearest and values not in self._index:
+                self._index[values] = self._nearest(config)
+            return self._index[values]
         except (KeyError, TypeError):
+            if self._nearest:
+                self._nearest.codec.check(config)
             raise SpaceError(
                 f"{dict(config)} is no row of the table; its parameters are {', '.join(self._order)}, "
                 'and space.meta["rows"] lists their values'
@@ -164,6 +189,26 @@ class CurveTable:
         if not typical:
             return math.inf if gap else 0.0
         return gap / typical
+
+
+class _NearestRow:
+    """The row nearest to a configuration in the encoded unit cube; the first of those that are equally near."""
+
+    def __init__(self, space: ConfigurationSpace, rows: Sequence[Sequence[Any]]) -> None:
+        self._made_of = space, rows
+        self.codec = Codec(space)
+        names = list(space.keys())
+        self._points = np.array([self.codec.encode(dict(zip(names, row, strict=True))) for row in rows])
+        self._categorical = self.codec.choices > 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _NearestRow, self._made_of  # a codec cannot be pickled
+
+    def __call__(self, config: Mapping[str, Any]) -> int:
+        self.codec.check(config)
+        gaps = self._points - self.codec.encode(config)
+        gaps[:, self._categorical] = gaps[:, self._categorical] != 0
+        return int(np.square(gaps).sum(axis=1).argmin())
 
 
 def _checked_curves(Y: Any) -> Array:

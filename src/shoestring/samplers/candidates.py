@@ -48,14 +48,20 @@ def uniform(history: History, rng: np.random.Generator, m: int) -> Array:
     return rng.random((m, codec.dimensions))
 
 
-def around(centres: Array, rng: np.random.Generator, m: int, codec: Codec) -> Array:
-    """Points near some of the known ones: on a few axes a step of any size up to a fifth, or another choice."""
+def around(
+    centres: Array, rng: np.random.Generator, m: int, codec: Codec, smallest: float = 0.002, every_axis: bool = False
+) -> Array:
+    """Points near some of the known ones: on a few axes a step of any size up to a fifth, or another choice.
+
+    ``smallest`` is the least size of a step; with ``every_axis`` all ordered axes move.
+    """
     d = codec.dimensions
     points = centres[rng.integers(len(centres), size=m)].copy()
-    move = rng.random((m, d)) < max(1 / d, min(0.5, 2 / d))
+    few = max(1 / d, min(0.5, 2 / d))
+    move = rng.random((m, d)) < np.where(every_axis & (codec.choices == 0), 1.0, few)
     move[np.arange(m), rng.integers(d, size=m)] = True
     # Sizes are spread evenly over magnitudes: what matters may be narrow.
-    size = 0.2 * 10 ** (-2 * rng.random((m, d)))
+    size = 0.2 * (smallest / 0.2) ** rng.random((m, d))
     cells = np.where(codec.cells > 0, 1 / np.maximum(codec.cells, 1), 0.0)
     step = np.maximum(size, cells) * rng.standard_normal((m, d))
     fresh, inactive = rng.random((m, d)), np.isnan(points)

@@ -20,8 +20,10 @@ from rich.text import Text
 
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
+from shoestring.core.recommendation import Best
 from shoestring.core.workers import ticks
-from shoestring.ui.formatting import amount, best_line, duration, method_name, number, settings, states
+from shoestring.executors.checkpoints import checkpoint_of
+from shoestring.ui.formatting import amount, best_line, duration, method_name, number, settings, short_path, states
 
 logger = logging.getLogger("shoestring")
 
@@ -97,7 +99,11 @@ class Screen:
         for unit, limit in history.ledger.budget.limits().items():
             grid.add_row(unit, _bar(unit, min(history.ledger.spent()[unit], limit), limit))
         grid.add_row("trials", states(history.trials))
-        grid.add_row("best", _best(history))
+        best = history.best()
+        grid.add_row("best", _best(history, best))
+        folder = best and checkpoint_of(self._journal.files(), history.trials[best.trial], best.step)
+        if folder:
+            grid.add_row("checkpoint", short_path(folder))
         for label, row in _running(list(history.running.values())):
             grid.add_row(label, row)
         return grid
@@ -123,11 +129,10 @@ def _bar(unit: str, spent: float, limit: float) -> RenderableType:
     return row
 
 
-def _best(history: History) -> Text:
-    best = history.best()
+def _best(history: History, best: Best | None) -> Text:
     if best is None:
         return Text("no reading yet", style="dim")
-    value, _, place = best_line(best).partition(" ")
+    value, _, place = best_line(best, history).partition(" ")
     return Text.assemble((value, "bold green"), f" {place}\n{settings(best.config)}")
 
 

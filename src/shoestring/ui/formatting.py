@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from shoestring.core.history import Best, TrialRecord, TrialState
+from shoestring.core.history import History, TrialRecord, TrialState
+from shoestring.core.recommendation import Best
 from shoestring.methods.registry import described, named, names
 
 STATES: tuple[TrialState, ...] = ("running", "paused", "finished", "failed", "stopped", "lost")
@@ -26,8 +28,17 @@ def settings(config: Mapping[str, Any]) -> str:
     return "  ".join(f"{name}={number(value)}" for name, value in config.items())
 
 
-def best_line(best: Best) -> str:
-    return f"{number(best.value)} at step {best.step} of configuration {best.arm} (trial {best.trial})"
+def best_line(best: Best, history: History) -> str:
+    """The value, at which step of how many that the trial has had, and which trial it is."""
+    steps = history.trials[best.trial].step
+    place = f" at step {best.step} of {steps}" if (history.max_resource or 1) > 1 else ""
+    return f"{number(best.value)}{place} by trial {best.trial} (configuration {best.arm})"
+
+
+def short_path(path: Path) -> str:
+    """A path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def duration(seconds: float) -> str:
