@@ -33,7 +33,7 @@ from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import History
 from shoestring.core.options import check_number, check_whole
 from shoestring.core.untried import propose_new, tried
-from shoestring.methods.forecast_state import DecidedBy, Forecasts, ForecastState, milestones
+from shoestring.methods.forecast_state import DecidedBy, Forecasts, ForecastState, milestones, scarcest
 from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
@@ -44,7 +44,11 @@ from shoestring.spaces.codec import Codec, Config
 # A new configuration is compared with this many neighbours of each of the best started ones.
 _NEIGHBOURS = 50
 # Configurations that are more likely to fail than this are neither promoted by rank nor finished.
-_MOST_RISK = 0.5
+_MOST_RISK = 0.3
+# With this many full trainings in the budget, the first configuration is trained to its end.
+_MANY_TRAININGS = 20
+_MISLED = "; promotions by rank only, because so far the first readings say nothing about later ones"
+_SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,8 @@ class Forecast:
         first = top if steps_are_free(history) else 1
         informed = any(step in milestones(top) and not trial.replicate for trial, step, _ in history.readings)
         if len(history.arms) < self.startup or not informed:
-            far = _first_steps(top) if 2 * len(history.arms) < self.startup else 1
-            start = _random(history, rng, max(first, far), f"one of the first {self.startup} configurations")
+            until = first if 2 * len(history.arms) >= self.startup else max(first, _first_steps(history, top))
+            start = _random(history, rng, until, f"one of the first {self.startup} configurations")
             if start is not None:
                 return start
         if not informed:
@@ -108,7 +112,8 @@ class Forecast:
 
     def _promotion(self, state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
         """(2) The best paused trial in the top 1/eta of its rung, the highest rung first."""
-        if state.guarded >= self.guard * history.ledger.steps:
+        misled = state.early_readings_mislead()
+        if not misled and state.guarded >= self.guard * history.ledger.steps:
             return None
         for level in range(len(state.rungs) - 2, -1, -1):
             ranked = [index for _, index in state.ranked[level] if self._promotable(state, forecasts, index)]
@@ -116,6 +121,7 @@ class Forecast:
                 trial = history.arms[index].trials[0]
                 if trial.state == "paused" and trial.step < state.rungs[level + 1]:
                     reason = f"ranked {place + 1} of the {len(ranked)} trials that reached step {state.rungs[level]}"
+                    reason += _MISLED if misled else ""
                     return state.advance(state.column[index], reason, "guard")
         return None
 
@@ -127,17 +133,18 @@ class Forecast:
         self, state: ForecastState, forecasts: Forecasts, history: History, rng: np.random.Generator, first: int
     ) -> Decision:
         """(3) The largest expected improvement at T per step to the next milestone."""
-        gain = np.where(state.trainable, forecasts.improvement / state.cost, -1.0)
+        gain = np.where(state.trainable, forecasts.improvement / state.price(history), -1.0)
         best = int(np.argmax(gain))
         if gain[best] < 0:
             return _random(history, rng, first, "the pool is used up: a new configuration") or nothing_left(history)
+        per = f"the largest expected improvement per {_SINGULAR[scarcest(history)]}"
         if best in state.arm_at:
-            reason = f"{forecasts.describe(best)}, the largest expected improvement per step"
+            reason = f"{forecasts.describe(best)}, {per}"
             return state.advance(best, reason, "model")
         config, mean, parent = self._new(state, forecasts, history, rng, best)
         end = forecasts.in_users_units(mean)
         near = f" near configuration {parent}" if parent >= 0 else ""
-        reason = f"a new configuration{near} with a forecast of {end} has the largest expected improvement per step"
+        reason = f"a new configuration{near} with a forecast of {end} has {per}"
         return Start(first, reason, config, state=DecidedBy("model", parent))
 
     def _new(
@@ -159,11 +166,13 @@ class Forecast:
         return config, mean, -1
 
 
-def _first_steps(top: int) -> int:
-    """How far half of the first configurations go: without them, nothing would contradict early readings that mislead.
+def _first_steps(history: History, top: int) -> int:
+    """How far half of the first configurations go, so that something can contradict early readings that mislead.
 
-    A ninth of a full training, but at least two steps.
+    A ninth of a full training but at least two steps; the very first one to its end, if the budget has room for it.
     """
+    if not history.arms and _MANY_TRAININGS * top <= remaining_steps(history) < math.inf:
+        return top
     return max(m for m in milestones(top) if m <= max(2, top / 9)) if top > 4 else 1
 
 

@@ -18,7 +18,7 @@ from shoestring.core.decisions import Continue, read_state
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.methods.learning_curves import Pool, expected_improvement, loss_of_score
 from shoestring.models.curve_process import CurveProcess
-from shoestring.models.linear import logistic_regression, probability
+from shoestring.models.linear import linear, logistic_regression, probability, ridge_regression
 from shoestring.models.scores import normal_scores
 from shoestring.samplers.candidates import embedding
 
@@ -27,8 +27,10 @@ _RUNG = 2
 # The process holds at most this many readings; beyond, half are kept: the last ones of the best trials. Of the failed
 # trials at most an eighth is kept: they say where not to look.
 _MOST_READINGS = 2000
-# The penalty of the logistic regression of failures, and the least weight of a trial that has not failed yet.
+# The penalty of the regressions, and the least weight of a trial that has not failed yet.
 _RIDGE, _LEAST_WEIGHT = 0.3, 0.1
+# So many trials say something about prices, or about whether early readings mislead.
+_ENOUGH = 8
 
 
 @lru_cache
@@ -130,9 +132,12 @@ class ForecastState:
             insort(self.ranked[self.rungs.index(step)], (lowest, index))
 
     def _take_in_failure(self, history: History, trial: TrialRecord) -> None:
-        """A failed trial has an infinite loss at its end, and is ranked last on the rung of its last grant."""
+        """A failed trial has an infinite loss at the step that failed, and ranks last on the rung of its last grant.
+
+        Were that loss at T, where there are few readings, the process would expect a bad end of every curve.
+        """
         self._add_arm(history, history.arms[trial.arm])
-        self._add_reading(self.column[trial.arm], self.milestones[-1], math.inf)
+        self._add_reading(self.column[trial.arm], trial.step + 1, math.inf)
         self.failures.steps.append(trial.step + 1)
         level = next((i for i, rung in enumerate(self.rungs) if rung >= trial.until), None)
         if level is not None:
@@ -178,11 +183,17 @@ class ForecastState:
                     self.process.add(column, trial.until)
             return Forecasts(self)
 
-    @property
-    def cost(self) -> Array:
-        """Per column, the steps to its next milestone."""
+    def price(self, history: History) -> Array:
+        """Per column, what its next milestone costs: steps, or relative amounts of the unit that limits the budget."""
         places = np.searchsorted(self.milestones, self.step, side="right")
-        return np.array([*self.milestones, math.inf])[places] - self.step
+        steps = np.array([*self.milestones, math.inf])[places] - self.step
+        return np.asarray(steps * step_prices(self, history))
+
+    def early_readings_mislead(self) -> bool:
+        """Whether the trials that went on to a third of a full training are no longer in the order of their start."""
+        third = next(m for m in self.milestones if 3 * m >= self.milestones[-1])
+        pairs = self.neighbours.both(self.milestones[0], third)
+        return len(pairs) >= _ENOUGH and rank_correlation(np.array(pairs)) <= 0
 
     @property
     def trainable(self) -> Mask:
@@ -238,6 +249,49 @@ class Failures:
         return np.asarray(probability(model, self._embed(points)) * self.ahead(step))
 
 
+def scarcest(history: History) -> str:
+    """The unit of the budget of which the smallest share is left, "steps" unless it is cost or seconds."""
+    ledger = history.ledger
+    shares = {unit: ledger.free(unit) / limit for unit, limit in ledger.budget.limits().items() if limit}
+    unit = min(shares, key=shares.__getitem__, default="steps")
+    return unit if unit in ("cost", "seconds") else "steps"
+
+
+def step_prices(state: ForecastState, history: History) -> Array:
+    """Per column, the price of a step: measured where the configuration was started, else by a log-linear model.
+
+    Sizes, depths and batch sizes multiply what a step costs. The model is kept within the observed prices.
+    """
+    unit, prices = scarcest(history), np.ones(len(state.points))
+    known = {column: _measured_price(state.trial(column), unit) for column in state.arm_at}
+    columns = np.array([column for column, price in known.items() if price > 0], dtype=np.int64)
+    if unit == "steps" or len(columns) < _ENOUGH:
+        return prices
+    logs, embed = np.log([known[column] for column in columns.tolist()]), embedding(history)
+    beta = ridge_regression(embed(state.points[columns]), logs, _RIDGE)
+    prices = np.exp(np.clip(linear(beta, embed(state.points)), logs.min(), logs.max()))
+    prices[columns] = np.exp(logs)
+    return prices
+
+
+def _measured_price(trial: TrialRecord, unit: str) -> float:
+    if not trial.step:
+        return 0.0
+    total = trial.seconds if unit == "seconds" else sum(reading.cost or 0.0 for reading in trial.readings.values())
+    return total / trial.step
+
+
+def rank_correlation(pairs: Array) -> float:
+    """Kendall's: the share of the pairs of rows in the same order in both columns less that in opposite order.
+
+    >>> import numpy as np
+    >>> rank_correlation(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 4.0]])).__round__(3)
+    -0.333
+    """
+    first, second = (np.sign(column[:, None] - column[None]) for column in pairs.T)
+    return float((first * second).sum() / (len(pairs) * (len(pairs) - 1)))
+
+
 class Neighbours:
     """The configurations that were drawn near a good one, their parent, and whether they are better than that so far.
 
@@ -251,6 +305,10 @@ class Neighbours:
 
     def see(self, index: int, step: int, lowest: float) -> None:
         self._curves.setdefault(index, {})[step] = lowest
+
+    def both(self, early: int, late: int) -> list[tuple[float, float]]:
+        """The best losses so far at two milestones, of the configurations that reached both."""
+        return [(curve[early], curve[late]) for curve in self._curves.values() if early in curve and late in curve]
 
     def behind(self, index: int) -> bool:
         """Whether a configuration is a neighbour that is not better than its parent."""
