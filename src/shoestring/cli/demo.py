@@ -89,12 +89,12 @@ def _pair(storage: str, seed: int, progress: Progress) -> Pair:
 
 def _study(storage: str, name: str, method: str, seed: int, progress: Progress) -> Study:
     """The study of a method, run to its end; a finished one is only loaded."""
-    line = progress.add_task(name, total=EPOCHS, best=1.0)
+    line = progress.add_task(f"{method}, seed {seed}", total=EPOCHS, best=1.0)
     if name in open_log(storage).studies():
         study = Study.load(storage, name)
         _show(progress, line, study)
         if condition(study) == "finished":
-            progress.update(line, description=f"{name} (finished before)")
+            progress.update(line, description=f"{method}, seed {seed} (finished before)")
             return study
     from shoestring.cli.digits import SPACE
     from shoestring.tuning import tune
