@@ -39,16 +39,15 @@ def table(options: Options) -> list[Row]:
         "confirming half": (names[1::2], range(seeds // 2, seeds)),
     }
     parts = {**halves, "all": (names, range(seeds))}
-    rows = [
-        row(f"{rule}, {part}", [fmean(found[name][rule][seed] for seed in some) for name in of])
-        for part, (of, some) in parts.items() if some
-        for rule in RULES
-    ]  # fmt: skip
+    rows = []
+    for part, (of, some) in parts.items():
+        means = {rule: [fmean(found[name][rule][seed] for seed in some) for name in of] for rule in RULES if some}
+        rows += [row(f"{rule}, {part}", values) for rule, values in means.items()]
+        rows += [row(f"{rule} − best, {part}", _differences(means[rule], means["best"])) for rule in list(means)[1:]]
     return rows + [
         row(f"{name}: {rule} − best", _differences(found[name][rule], found[name]["best"]))
         for name in names
-        for rule in RULES
-        if rule != "best"
+        for rule in RULES[1:]
     ]
 
 
@@ -96,15 +95,19 @@ def _tested(task: Task, rule: Any, result: Mapping[str, Any]) -> float:
 
 
 def retraining(options: Options) -> list[Row]:
-    """Real trainings: test loss after retraining what auto recommends to the end, minus that of its checkpoint."""
+    """Real trainings: test loss after retraining what auto recommends to the end, minus that of its checkpoint.
+
+    Medians, as a training that diverges from a fresh seed can have any loss, and the share of runs that got worse.
+    """
     tasks, seeds = _asked(options)
     rows = []
     for task in tasks:
         found = [_retrained(task, seed) for seed in range(seeds)]
         for name in ("same seed", "fresh seed"):
-            differences = [result[name] - result["checkpoint"] for result in found if result[name] is not None]
-            rows += [row(f"{task.name}: {name}", differences)] if differences else []
-        rows.append(Row(f"{task.name}: diverged", sum(result["fresh seed"] is None for result in found), n=seeds))
+            ends = [math.inf if result[name] is None else result[name] for result in found]
+            differences = _differences(ends, [result["checkpoint"] for result in found])
+            rows.append(Row(f"{task.name}: {name}", median(differences), n=seeds))
+            rows.append(row(f"{task.name}: {name}, worse", [float(d > 0) for d in differences]))
     return rows
 
 

@@ -1,5 +1,7 @@
 """The Gaussian process as a sampler: batches, failures, and parameters that are too sure of themselves."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -121,9 +123,36 @@ class TestFailures:
             return None if config["a"] > 0.6 else bowl(config) - config["a"]
 
         studies = [study_of(50, loss, seed=seed) for seed in range(2)]
+        assert "a forest, as" in studies[0].history.grants[-1].reason
         late = [trial.state == "failed" for study in studies for trial in study.trials[20:]]
         assert np.mean(late) < 0.3
         assert max(study.best.value for study in studies) < -0.45
+
+
+class TestGrids:
+    SPACE = ss.space(n=(1, 12), m=(1, 12), k=["x", "y"])
+
+    def test_what_was_tried_has_no_score(self):
+        study = study_of(25, lambda config: (config["n"] - 5) ** 2 + config["m"], self.SPACE)
+        study.ask()
+        surrogate, known = surrogate_of(study)
+        taken = np.vstack([known.points, known.pending])
+        assert np.isneginf(surrogate.open_score(taken)).all()
+        assert np.isfinite(surrogate.score(taken)).all()
+        cells = product(range(1, 13), range(1, 13), "xy")
+        every = np.array([study.history.codec.encode({"n": n, "m": m, "k": k}) for n, m, k in cells])
+        assert np.isfinite(surrogate.open_score(every)).sum() == len(every) - len(taken)
+
+    def test_the_search_ends_at_the_best_that_is_free(self):
+        """With noise the process would like to see its optimum again; the first candidate is always a free one."""
+        rng = np.random.default_rng(0)
+        study = study_of(
+            40, lambda c: (c["n"] - 5) ** 2 + (c["m"] - 7) ** 2 + rng.normal(), {"n": (1, 12), "m": (1, 12)}
+        )
+        surrogate, _ = surrogate_of(study)
+        points, scores = GaussianProcess()._candidates(surrogate, generator(0, 0, "candidates"))
+        best = study.history.codec.decode(points[scores.argmax()])
+        assert best not in [arm.config for arm in study.history.arms]
 
 
 class TestDoubt:

@@ -16,6 +16,9 @@ all arms a process returns to its prior mean, the average loss. So once an arm h
 3. the candidates are ordered by the sum of two ranks, by the acquisition under the process and under extremely
    randomised trees, which see a border where the process sees a slope.
 
+On a grid, the maximum of the acquisition is often a configuration that was tried, most of all where readings are
+noisy. Such a point has no score, so that the search ends at the best one that is free.
+
 If even the best candidate promises next to nothing, the learned parameters are too sure of themselves: they rest on
 few arms, of which many may be alike (a plateau), and fit them closely. Then the candidates are scored by a process with
 the prior's parameters instead, which is never certain far from what was tried.
@@ -36,6 +39,7 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
+from shoestring.core.observations import observed
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.untried import random_config
 from shoestring.models.maximise import climbed, snapped
@@ -58,6 +62,8 @@ _MOST_KNOWN = 500
 _MOST_LEADERS = 50
 # How many of the best candidates are climbed from.
 _CLIMBERS = 4
+# Points are the same if they agree to so many digits.
+_DIGITS = 9
 # A lower log expected improvement, on the scale of the transformed losses, is not to be believed.
 _LEAST_PROMISE = -10.0
 
@@ -106,6 +112,8 @@ class GaussianProcess:
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
+        if len(known.failed):
+            reason = f"the best sum of ranks by a Gaussian process and a forest, as {len(known.failed)} have failed"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
@@ -170,6 +178,9 @@ class Surrogate:
             # The prior mean is 0, so this makes it the worst loss; predictions and the incumbent shift with it.
             self.y = self.y - self.y.max()
         self.process = self._process(transform, warp, learn)
+        # Only on a grid can a candidate be one that was tried.
+        taken = observed(history).points if history.codec.cells.all() else known.points[:0]
+        self._tried = {row.tobytes() for row in taken.round(_DIGITS)}
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
         leaders = known.points[ascending(known.losses)[:_MOST_LEADERS]]
         mean, _ = self.predict(np.vstack([leaders, known.pending]))
@@ -217,11 +228,21 @@ class Surrogate:
         return snapped(around(best, rng, m, codec), codec)
 
     def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:
-        """The points behind the local maxima that are reached from the best of them, and the scores of all."""
-        scores = self.score(points)
+        """The points behind the local maxima that are reached from the best of them, and the scores of all.
+
+        What was tried has no score, so that the search on a grid ends next to it.
+        """
+        scores = self.open_score(points)
         top = ascending(-scores)[:climbers]
-        found = climbed(points[top], self.history.codec, self.score, self.slope)
-        return np.vstack([found, points]), np.concatenate([self.score(found), scores])
+        found = climbed(points[top], self.history.codec, self.open_score, self.slope)
+        return np.vstack([found, points]), np.concatenate([self.open_score(found), scores])
+
+    def open_score(self, points: Array) -> Array:
+        """The acquisition, and minus infinity at points that were tried. Shape (m, d) to (m,)."""
+        scores = self.score(points)
+        if self._tried:
+            scores[[row.tobytes() in self._tried for row in points.round(_DIGITS)]] = -np.inf
+        return scores
 
 
 def ascending(values: Array) -> Codes:
