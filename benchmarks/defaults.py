@@ -8,6 +8,7 @@
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
     python benchmarks/defaults.py --table black-boxes     # objectives that return one number
     python benchmarks/defaults.py --table failures        # parts of the space fail
+    python benchmarks/defaults.py --table demo            # the network of `shoestring demo`
     python benchmarks/defaults.py --quick --json
 
 One worker. A budget of N trainings is N times the most steps of a trial, and a step that fails is paid for. Recorded
@@ -18,7 +19,7 @@ need Optuna, and its GP needs torch.
 from __future__ import annotations
 
 from common import main
-from defaults_parts import black_boxes, recommendation, tables, training_tables
+from defaults_parts import black_boxes, demo, recommendation, tables, training_tables
 
 TABLES = {
     "curves": tables.curves,
@@ -29,6 +30,7 @@ TABLES = {
     "retraining": recommendation.retraining,
     "black-boxes": black_boxes.table,
     "failures": tables.failures,
+    "demo": demo.table,
 }
 
 if __name__ == "__main__":

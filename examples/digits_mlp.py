@@ -50,4 +50,4 @@ def train(trial):
 budget = sys.argv[1] if len(sys.argv) > 1 else "300 steps"
 study = ss.tune(train, space, budget=budget, max_resource=27, storage="sqlite:///digits.db", name="digits")
 print(f"error {study.best.value:.2%} after {study.spent['steps']} epochs in all, with {study.best.config}")
-print(f"the network is in {study.directory(study.best.trial)}")
+print(f"the network is in {study.directory(best=True)}")

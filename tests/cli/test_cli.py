@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import shoestring as ss
 from shoestring.cli import main
+from shoestring.logs import open_log
 
 
 @pytest.fixture(autouse=True)
@@ -373,27 +374,28 @@ def test_an_interrupted_run_says_how_to_continue_and_does(folder, workers):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_the_demo_continues_after_an_interruption(folder, monkeypatch):
-    running = command("demo")
-    wait_for_steps(20, "shoestring-demo.db", "digits")
+    running = command("demo", "--seed", "1", "--seeds", "2")
+    wait_for_steps(10, "shoestring-demo.db", "digits-1")
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == 130
-    assert "Continue with: shoestring demo" in err
+    assert "Continue with: shoestring demo --seed 1 --seeds 2" in err
     import shoestring.cli.demo as demo
 
-    spent = ss.Study.load("shoestring-demo.db", "digits").spent["steps"]
+    spent = ss.Study.load("shoestring-demo.db", "digits-1").spent["steps"]
     monkeypatch.setattr(demo, "EPOCHS", spent + 20)
-    monkeypatch.setattr(demo, "MOST_EPOCHS", 27)
-    text = good("demo")
-    assert f"Where the {spent + 20} epochs went" in text
-    assert f"Random search with the same {spent + 20} epochs" in text
-    again = shoestring("demo")
+    text = good("demo", "--seed", "1", "--seeds", "2")
+    assert f"Where the {spent + 20} epochs of auto went with seed 1" in text
+    studies = ["digits-1", "digits-2", "digits-random-1", "digits-random-2"]
+    assert [ss.Study.load("shoestring-demo.db", name).spent["steps"] for name in studies] == [spent + 20] * 4
+    again = shoestring("demo", "--seed", "1", "--seeds", "2")
     assert again.stdout == text
-    assert again.stderr.count("finished already") == 2
-    assert "--fresh" in refused("demo", "--seed", "1")
-    assert f"{spent + 25} of {spent + 25}" in good(
-        "resume", "shoestring-demo.db", "digits", "--budget", f"{spent + 25} steps"
-    )
+    assert again.stderr.count("finished before") == 4
+    resume = ["resume", "shoestring-demo.db", "digits-1", "--budget", f"{spent + 22} steps"]
+    assert f"{spent + 22} of {spent + 22}" in good(*resume)
+    assert f"Not comparable: digits-1 has had {spent + 22} epochs" in good("demo", "--seed", "1", "--seeds", "2")
+    assert "seed 2" not in good("demo", "--fresh", "--quiet", "--seeds", "1")
+    assert sorted(open_log("sqlite:///shoestring-demo.db").studies()) == ["digits-0", "digits-random-0"]
 
 
 def test_a_fresh_demo_spares_other_studies(folder):
