@@ -84,13 +84,13 @@ def scale(
 
 
 def _tested(task: Task, rule: Any, result: Mapping[str, Any]) -> float:
-    """The test value of the reading that a rule recommends; ties go to the earlier trial, as in the library."""
+    """The test value of the reading that a rule recommends; ties go to the later step, as in the library."""
     judged = [
         (recommended(rule, {step: task.sign * value for step, value in enumerate(values, 1)}), tests)
         for values, tests in zip(result["curves"], result["tests"], strict=True)
         if values
     ]
-    best, tests = min(judged, key=lambda pair: pair[0].loss)
+    best, tests = min(judged, key=lambda pair: (pair[0].loss, -pair[0].step))
     return float(tests[best.step - 1])
 
 

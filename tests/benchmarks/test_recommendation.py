@@ -19,7 +19,7 @@ TASKS = {task.name: task for task in recommendation.trainings()}
 @pytest.mark.parametrize(("rule", "test"), [("best", 2.0), ("median", 3.0), ("last", 4.0)])
 def test_a_rule_is_judged_by_the_test_value_of_its_reading(name, sign, rule, test):
     losses = [[0.9, 0.2, 0.5, 0.6], [], [0.45, 0.45, 0.46, 0.8], [0.7, 0.4]]
-    tests = [[1.0, 2.0, 1.0, 1.0], [], [1.0, 3.0, 1.0, 1.0], [1.0, 4.0]]
+    tests = [[1.0, 2.0, 1.0, 1.0], [], [1.0, 1.0, 3.0, 1.0], [1.0, 4.0]]
     if rule == "median":  # of two readings the worse one counts
         losses[3][0] = 0.9
     result = {"curves": [[sign * loss for loss in curve] for curve in losses], "tests": tests}

@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from scipy.stats import rankdata
+from scipy.stats import kendalltau, rankdata
 from threadpoolctl import threadpool_info
 
 import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import Forecast, named
+from shoestring.methods.forecast_state import rank_correlation
 from shoestring.methods.learning_curves import Pool, loss_of_score, remaining_steps
 from shoestring.models.curve_process import CurvePrior, CurveProcess
 from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.problems import Synthetic, WithCurves
+from shoestring.spaces.definition import as_space
 from shoestring.testing import played
 from shoestring.testing.laws import check_cached_equals_fresh
 
@@ -22,19 +24,21 @@ LAST = 34
 P = CurvePrior()
 
 
-def matern52(a, b):
-    r = np.sqrt(5) * np.linalg.norm(a[:, None] - b[None], axis=2) / P.space_length
+def matern52(a, b, length):
+    r = np.sqrt(5) * np.linalg.norm(a[:, None] - b[None], axis=2) / length
     return (1 + r + r**2 / 3) * np.exp(-r)
 
 
-def covariance(points, arms, steps, other_points, other_arms, other_steps):
+def covariance(points, arms, steps, other_points, other_arms, other_steps, is_table=False):
     """The kernel as it is written in the module, pair by pair."""
     gap = np.abs(np.log(steps)[:, None] - np.log(other_steps)[None])
     shared = np.exp(-(gap**2) / (2 * P.shared_length**2))
     own = P.own**2 + P.own_trend**2 * np.exp(-gap / P.own_length)
-    same = np.asarray(arms)[:, None] == np.asarray(other_arms)[None]
-    alike = matern52(points, other_points) * (P.alike**2 + P.alike_trend**2 * shared)
-    return P.level**2 + P.trend**2 * shared + alike + same * own
+    near = np.asarray(arms)[:, None] == np.asarray(other_arms)[None]
+    if not is_table:
+        near = matern52(points, other_points, P.near_length)
+    alike = matern52(points, other_points, P.space_length) * (P.alike**2 + P.alike_trend**2 * shared)
+    return P.level**2 + P.trend**2 * shared + alike + near * own
 
 
 def some_readings(rng, arms=12, dimensions=3):
@@ -46,34 +50,36 @@ def some_readings(rng, arms=12, dimensions=3):
     return X, [(int(arm), depths[arm].pop(0)) for arm in order]
 
 
-def direct(X, readings, u, points=None):
+def direct(X, readings, u, points=None, is_table=False):
     """Mean and deviation of the end of every curve, from the whole joint normal."""
     arms, steps = (np.array(column) for column in zip(*readings, strict=True))
-    K = covariance(X[arms], arms, steps, X[arms], arms, steps) + P.noise**2 * np.eye(len(arms))
+    K = covariance(X[arms], arms, steps, X[arms], arms, steps, is_table) + P.noise**2 * np.eye(len(arms))
     ends = X if points is None else points
     names = np.arange(len(X)) if points is None else -np.ones(len(points))
     last = np.full(len(ends), LAST)
-    cross = covariance(X[arms], arms, steps, ends, names, last)
-    prior = covariance(ends, np.arange(len(ends)), last, ends, np.arange(len(ends)), last)
+    cross = covariance(X[arms], arms, steps, ends, names, last, is_table)
+    prior = covariance(ends, np.arange(len(ends)), last, ends, np.arange(len(ends)), last, is_table)
     quadratic = u @ np.linalg.solve(K, u)
     scale = (P.strength + quadratic) / (P.strength + len(u))
     variance = np.diag(prior) - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))
     return cross.T @ np.linalg.solve(K, u), np.sqrt(scale * variance)
 
 
-def filled(X, readings):
-    process = CurveProcess(X, LAST)
+def filled(X, readings, is_table=False):
+    process = CurveProcess(X, LAST, is_table=is_table)
     for arm, step in readings:
         process.add(arm, step)
     return process
 
 
-def test_forecasts_are_those_of_the_joint_normal():
+@pytest.mark.parametrize("is_table", [False, True])
+def test_forecasts_are_those_of_the_joint_normal(is_table):
     rng = np.random.default_rng(0)
     X, readings = some_readings(rng)
     u = rng.standard_normal(len(readings))
-    process = filled(X, readings)
-    for found, wanted in zip(process.forecast(*process.whiten(u)), direct(X, readings, u), strict=True):
+    process = filled(X, readings, is_table)
+    wanted_moments = direct(X, readings, u, is_table=is_table)
+    for found, wanted in zip(process.forecast(*process.whiten(u)), wanted_moments, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
@@ -171,7 +177,7 @@ def test_what_is_left_counts_in_every_unit():
     study = opened(ss.Budget(steps=100, cost=30.0))
     assert remaining_steps(study.history) == 100
     study.tell(study.ask(), ss.Reading(1.0, cost=2.0))
-    assert remaining_steps(study.history) == 14
+    assert remaining_steps(study.history) == 28 / (2 / 3)  # the first grant is of three steps
     assert remaining_steps(opened(ss.Budget(seconds=60)).history) == float("inf")
 
 
@@ -249,7 +255,7 @@ def test_it_ends_when_everything_is_trained():
 
 
 def test_long_studies_are_condensed_and_go_on_alike(monkeypatch):
-    monkeypatch.setattr("shoestring.methods.forecast._MOST_READINGS", 24)
+    monkeypatch.setattr("shoestring.methods.forecast_state._MOST_READINGS", 24)
     problem, budget = curves("branin"), ss.Budget(steps=200)
     study, events = played(Forecast(pool=50), problem, budget=budget, workers=2, max_resource=27)
     check_cached_equals_fresh(Forecast(pool=50), events)
@@ -268,6 +274,132 @@ def test_diverging_and_huge_losses(workers):
     study.run(train, executor=Simulated(workers), progress=False)
     assert abs(study.best.config["rate"] - 0.3) < 0.1
     assert study.spent["steps"] == 300
+
+
+def run(objective, space, budget="150 steps", max_resource=15, **options):
+    study = ss.Study(space, budget=budget, method="forecast", max_resource=max_resource, **options)
+    return study.run(objective, executor=Simulated(1), progress=False)
+
+
+CUBE = {"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)}
+
+
+def bowl(config, step):
+    return sum((value - 0.3) ** 2 for value in config.values()) + 1 / step
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_copy_of_a_good_configuration_is_not_trained_again(seed):
+    """Where all configurations of a cell are the same, a neighbour is a copy as long as it stays in the cell."""
+
+    def cell(config):
+        return tuple(int(8 * value) for value in config.values())
+
+    def train(trial):
+        for step in range(trial.start + 1, 28):
+            yield bowl({name: int(8 * value) / 8 for name, value in trial.config.items()}, step)
+
+    history = run(train, CUBE, "270 steps", 27, seed=seed).history
+    parents = {
+        grant.arm: grant.state["parent"] for grant in history.grants if (grant.state or {}).get("parent", -1) >= 0
+    }
+    copies = [
+        arm for arm, parent in parents.items() if cell(history.arms[arm].config) == cell(history.arms[parent].config)
+    ]
+    assert parents
+    assert all(history.arms[arm].trials[0].step == 1 for arm in copies)
+
+
+def test_half_of_the_first_configurations_go_further():
+    def train(trial):
+        for step in range(trial.start + 1, 28):
+            yield bowl(trial.config, step)
+
+    firsts = [
+        grant.until
+        for grant in run(train, CUBE, "60 steps", 27).history.grants
+        if grant.reason.startswith("one of the first")
+    ]
+    assert firsts == [3] * 5 + [1] * 5
+    long = opened(ss.Budget(steps=20 * 27))
+    assert long.ask().until == 27
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_learns_which_configurations_fail_at_once(seed):
+    def train(trial):
+        for step in range(trial.start + 1, 16):
+            if trial.config["a"] > 0.5 and trial.config["b"] > 0.5:
+                raise ValueError("no")
+            yield bowl(trial.config, step)
+
+    study = run(train, CUBE, seed=seed)
+    assert sum(trial.state == "failed" for trial in study.trials) <= 12
+
+
+def test_it_learns_which_configurations_diverge_later():
+    def train(trial):
+        for step in range(trial.start + 1, 16):
+            yield float("nan") if trial.config["a"] > 0.6 and step > 5 else bowl(trial.config, step) - trial.config["a"]
+
+    lost = []
+    for seed in range(4):
+        trials = run(train, CUBE, seed=seed).trials
+        lost.append(sum(trial.step + 1 for trial in trials if trial.state == "failed"))
+    assert np.mean(lost) <= 60
+
+
+def test_failures_between_readings_leave_the_state_that_is_rebuilt_from_the_log():
+    class Fails:
+        space, max_resource, mode = as_space(CUBE), 15, "min"
+
+        def __call__(self, trial):
+            for step in range(trial.start + 1, 16):
+                if trial.config["a"] > 0.3 and step > 6 * trial.config["b"]:
+                    raise ValueError("no")
+                yield bowl(trial.config, step)
+
+        def seconds(self, config, step, seed=0):
+            return 1.0 + config["c"]
+
+    study, events = played(Forecast(pool=50), Fails(), budget=ss.Budget(steps=150), workers=3, max_resource=15)
+    assert sum(trial.state == "failed" for trial in study.trials) > 2
+    check_cached_equals_fresh(Forecast(pool=50), events)
+
+
+@pytest.mark.parametrize("unit", ["cost", "seconds"])
+def test_expensive_configurations_must_promise_more(unit):
+    """Of two sides of the space that are equally good, the one with cheaper steps gets most of them."""
+
+    class Priced:
+        def __call__(self, trial):
+            for step in range(trial.start + 1, 28):
+                cost = self.seconds(trial.config) if unit == "cost" else None
+                yield ss.Reading((trial.config["x"] - 0.5) ** 2 + 1 / step, cost=cost)
+
+        def seconds(self, config, step=1, seed=0):
+            return 10.0 if config["slow"] > 0.5 else 1.0
+
+    space = {"x": (0.0, 1.0), "slow": (0.0, 1.0)}
+    history = run(Priced(), space, ss.Budget(**{unit: 600.0}), 27).history
+    steps = [sum(t.step for t in history.trials[10:] if (t.config["slow"] > 0.5) == slow) for slow in (False, True)]
+    assert steps[0] > 2 * steps[1]
+    per = {"cost": "per unit of cost", "seconds": "per second"}[unit]
+    assert any(per in grant.reason for grant in history.grants)
+
+
+def test_where_the_first_readings_say_nothing_it_says_so_and_promotes_by_rank():
+    def train(trial):
+        for step in range(trial.start + 1, 28):
+            yield bowl(trial.config, step) if step > 1 else 9 - bowl(trial.config, step)
+
+    reasons = [grant.reason for grant in run(train, CUBE, "500 steps", 27).history.grants]
+    assert any("the first readings say nothing about later ones" in reason for reason in reasons)
+
+
+def test_rank_correlation_is_kendalls():
+    pairs = np.random.default_rng(0).random((20, 2))
+    assert rank_correlation(pairs) == pytest.approx(kendalltau(*pairs.T).statistic)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ class TrialRecord:
     ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its
     last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
     ``explanation`` is what that grant was decided on, for people to read. ``recommended`` is what the study's rule
-    makes of the readings, and ``seconds`` is how long its steps took.
+    makes of the readings, ``seconds`` is how long its steps took, and ``closed_after`` how many readings the study had
+    when it ended.
     """
 
     index: int
@@ -55,6 +56,7 @@ class TrialRecord:
     explanation: Mapping[str, Any] = field(default_factory=dict)
     granted: int = 0
     reported_at: float = 0.0
+    closed_after: int = 0
     seconds: float = 0.0
     recommended: Recommended | None = None
 
@@ -332,7 +334,7 @@ class History:
 
     def _close(self, event: Closed) -> None:
         trial = self.running[event.trial]
-        trial.state, trial.message = event.how, event.message
+        trial.state, trial.message, trial.closed_after = event.how, event.message, len(self.readings)
         self.ledger.steps += event.steps
         self.ledger.cost += event.cost
         self.ledger.committed_steps -= trial.until - trial.step

@@ -4,15 +4,16 @@ The readings of one trial are judged by one of three rules:
 
 ====== ==========================================================================================================
 best   its best reading, at the step where it was taken
-median the best running median of three readings, at the step in the middle of the three; of two readings the worse
-       one counts, at the later step, and a single one counts as it is
+median the best running median of three readings, at the step of the last of the three; of two readings the worse
+       one counts, and a single one counts as it is
 last   its last reading
 ====== ==========================================================================================================
 
 A configuration is trained several times where its readings are noisy. The best of many readings would then be luck, so
 by every rule the mean over its trials at the furthest step that any trial of the study reached decides.
 
-Ties go to the earlier configuration, then to the earlier step.
+Ties, which error rates often have, go to the later step, as that has been trained for longer; then to the earlier
+configuration.
 """
 
 from __future__ import annotations
@@ -67,17 +68,16 @@ def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) ->
     if rule == "median":
         return _updated_median(so_far, losses)
     step = next(reversed(losses))
-    if so_far is None or rule == "last" or losses[step] < so_far.loss:
+    if so_far is None or rule == "last" or losses[step] <= so_far.loss:
         return Recommended(losses[step], step)
     return so_far
 
 
 def _updated_median(so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
     window = list(islice(reversed(losses.items()), 3))[::-1]
-    middle = len(window) // 2
-    latest = Recommended(sorted(loss for _, loss in window)[middle], window[middle][0])
+    latest = Recommended(sorted(loss for _, loss in window)[len(window) // 2], window[-1][0])
     # A median of fewer than three readings counts only until there are three.
-    return latest if so_far is None or len(losses) <= 3 or latest.loss < so_far.loss else so_far
+    return latest if so_far is None or len(losses) <= 3 or latest.loss <= so_far.loss else so_far
 
 
 def recommended(rule: Rule, losses: dict[int, float]) -> Recommended | None:
@@ -98,7 +98,7 @@ def best_of(history: History, rule: Rule) -> Best | None:
     found: tuple[Recommended, TrialRecord] | None = None
     for trial in history.trials:
         judged = trial.recommended if own else recommended(rule, trial.losses)
-        if judged is not None and (found is None or judged.loss < found[0].loss):
+        if judged is not None and (found is None or (judged.loss, -judged.step) < (found[0].loss, -found[0].step)):
             found = judged, trial
     if found is None:
         return None

@@ -19,7 +19,9 @@ from shoestring.errors import Conflict, CorruptLog, StorageError
 
 T = TypeVar("T")
 
+# Both tables or none: a file with one of them would be taken for that of another program.
 _TABLES = """
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS studies (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
@@ -28,6 +30,7 @@ CREATE TABLE IF NOT EXISTS events (
     kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (study, seq)
 ) WITHOUT ROWID;
+COMMIT;
 """
 
 # SQLite itself waits this many seconds for a lock, and we try this often before giving up:
@@ -47,7 +50,8 @@ class SqliteLog:
         tables = {name for (name,) in self._rows(_TABLE_NAMES)}
         if tables and not {"studies", "events"} <= tables:
             raise StorageError(f"{self.path} is the database of another program; choose another file")
-        self._retry(lambda: self._connection().executescript(_TABLES))
+        if not tables:
+            self._retry(lambda: self._connection().executescript(_TABLES))
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread: SQLite's connections cannot be shared."""

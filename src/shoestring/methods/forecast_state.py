@@ -29,6 +29,7 @@ _RUNG = 2
 _MOST_READINGS = 2000
 # The penalty of the regressions, and the least weight of a trial that has not failed yet.
 _RIDGE, _LEAST_WEIGHT = 0.3, 0.1
+_FAILED = ("failed", "lost")
 # So many trials say something about prices, or about whether early readings mislead.
 _ENOUGH = 8
 
@@ -86,7 +87,9 @@ class ForecastState:
         self._places: list[tuple[int, int]] = []
         self.losses: list[float] = []
         self.failures = Failures(history)
-        self.neighbours = Neighbours()
+        # Per arm, the best loss so far at each milestone.
+        self.curves: dict[int, dict[int, float]] = {}
+        self.neighbours = Neighbours(self.curves)
         # Steps granted by the guard, and configurations started by the model.
         self.guarded = self.started = 0
         self._lowest: dict[int, float] = {}
@@ -104,14 +107,16 @@ class ForecastState:
                 self.started += 1
             if decided is not None and decided.parent >= 0:
                 self.neighbours.parent[grant.arm] = decided.parent
-        for trial, step, loss in self._readings.new(history.readings):
+        readings = self._readings.new(history.readings)
+        closings = self._closings.new(history.closings)
+        for place, (trial, step, loss) in enumerate(readings, len(history.readings) - len(readings)):
+            # In the order of the log, so that a rebuilt state has the same columns.
+            while closings and closings[0].closed_after <= place:
+                changed.add(self._take_in_closing(history, closings.pop(0)))
             if not trial.replicate:
                 self._take_in(history, trial.arm, step, loss)
                 changed.add(trial.arm)
-        for trial in self._closings.new(history.closings):
-            changed.add(trial.arm)
-            if trial.state != "finished" and not trial.replicate:
-                self._take_in_failure(history, trial)
+        changed |= {self._take_in_closing(history, trial) for trial in closings}
         changed |= {child for child, parent in self.neighbours.parent.items() if parent in changed}
         for index in changed & self.column.keys():
             trial, column = history.arms[index].trials[0], self.column[index]
@@ -119,29 +124,33 @@ class ForecastState:
             self.paused[column] = (
                 trial.state == "paused" and trial.step < self.milestones[-1] and not self.neighbours.behind(index)
             )
-            self.failures.living[column] = trial.state != "failed"
+            self.failures.living[column] = trial.state not in _FAILED
 
     def _take_in(self, history: History, index: int, step: int, loss: float) -> None:
         lowest = self._lowest[index] = min(loss, self._lowest.get(index, loss))
         self._add_arm(history, history.arms[index])
         if step not in self.milestones:
             return
-        self.neighbours.see(index, step, lowest)
+        self.curves.setdefault(index, {})[step] = lowest
         self._add_reading(self.column[index], step, lowest)
         if step in self.rungs:
             insort(self.ranked[self.rungs.index(step)], (lowest, index))
 
-    def _take_in_failure(self, history: History, trial: TrialRecord) -> None:
+    def _take_in_closing(self, history: History, trial: TrialRecord) -> int:
         """A failed trial has an infinite loss at the step that failed, and ranks last on the rung of its last grant.
 
         Were that loss at T, where there are few readings, the process would expect a bad end of every curve.
         """
+        if trial.state not in _FAILED or trial.replicate:
+            return trial.arm
         self._add_arm(history, history.arms[trial.arm])
+        self.curves.pop(trial.arm, None)
         self._add_reading(self.column[trial.arm], trial.step + 1, math.inf)
         self.failures.steps.append(trial.step + 1)
         level = next((i for i, rung in enumerate(self.rungs) if rung >= trial.until), None)
         if level is not None:
             self.ranked[level].append((math.inf, trial.arm))
+        return trial.arm
 
     def _add_arm(self, history: History, arm: Arm) -> None:
         if arm.index in self.column:
@@ -190,9 +199,10 @@ class ForecastState:
         return np.asarray(steps * step_prices(self, history))
 
     def early_readings_mislead(self) -> bool:
-        """Whether the trials that went on to a third of a full training are no longer in the order of their start."""
-        third = next(m for m in self.milestones if 3 * m >= self.milestones[-1])
-        pairs = self.neighbours.both(self.milestones[0], third)
+        """Whether the trials that went on to a quarter of a full training are not in the order of their start."""
+        quarter = next(m for m in self.milestones if 4 * m >= self.milestones[-1])
+        went_on = [curve for curve in self.curves.values() if quarter in curve]
+        pairs = [(curve[1], curve[quarter]) for curve in went_on if 1 in curve]
         return len(pairs) >= _ENOUGH and rank_correlation(np.array(pairs)) <= 0
 
     @property
@@ -204,7 +214,7 @@ class ForecastState:
 
     def parents(self, forecasts: Forecasts) -> list[int]:
         """The configurations with the best forecasts that have not failed."""
-        alive = [column for column, arm in self.arm_at.items() if arm.trials[0].state != "failed"]
+        alive = [column for column, arm in self.arm_at.items() if arm.trials[0].state not in _FAILED]
         return [self.arm_at[column].index for column in sorted(alive, key=forecasts.mean.__getitem__)[:3]]
 
     def trial(self, column: int) -> TrialRecord:
@@ -263,9 +273,11 @@ def step_prices(state: ForecastState, history: History) -> Array:
     Sizes, depths and batch sizes multiply what a step costs. The model is kept within the observed prices.
     """
     unit, prices = scarcest(history), np.ones(len(state.points))
+    if unit == "steps":
+        return prices
     known = {column: _measured_price(state.trial(column), unit) for column in state.arm_at}
     columns = np.array([column for column, price in known.items() if price > 0], dtype=np.int64)
-    if unit == "steps" or len(columns) < _ENOUGH:
+    if len(columns) < _ENOUGH:
         return prices
     logs, embed = np.log([known[column] for column in columns.tolist()]), embedding(history)
     beta = ridge_regression(embed(state.points[columns]), logs, _RIDGE)
@@ -299,16 +311,9 @@ class Neighbours:
     its parent is ahead, nothing can be learned from a near copy that trails it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, curves: dict[int, dict[int, float]]) -> None:
         self.parent: dict[int, int] = {}
-        self._curves: dict[int, dict[int, float]] = {}
-
-    def see(self, index: int, step: int, lowest: float) -> None:
-        self._curves.setdefault(index, {})[step] = lowest
-
-    def both(self, early: int, late: int) -> list[tuple[float, float]]:
-        """The best losses so far at two milestones, of the configurations that reached both."""
-        return [(curve[early], curve[late]) for curve in self._curves.values() if early in curve and late in curve]
+        self._curves = curves
 
     def behind(self, index: int) -> bool:
         """Whether a configuration is a neighbour that is not better than its parent."""

@@ -107,7 +107,8 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
         return named("gp"), "auto picked gp: the objective returns one value per trial, so none can be stopped early"
     return named("forecast"), (
         f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
-        f"so {budget} goes to the trials with the best forecasts"
+        f"so {budget} goes to the trials with the best forecasts. It assumes that early readings say something about "
+        "later ones and that similar configurations learn alike; in case not, a third goes to promotions by rank"
     )
 
 
