@@ -10,10 +10,9 @@ import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import Forecast, named
-from shoestring.methods.forecast_state import rank_correlation
 from shoestring.methods.learning_curves import Pool, loss_of_score, remaining_steps
 from shoestring.models.curve_process import CurvePrior, CurveProcess
-from shoestring.models.scores import normal_scores
+from shoestring.models.scores import normal_scores, rank_correlation
 from shoestring.models.threads import one_thread
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.spaces.definition import as_space
@@ -177,7 +176,7 @@ def test_what_is_left_counts_in_every_unit():
     study = opened(ss.Budget(steps=100, cost=30.0))
     assert remaining_steps(study.history) == 100
     study.tell(study.ask(), ss.Reading(1.0, cost=2.0))
-    assert remaining_steps(study.history) == 28 / (2 / 3)  # the first grant is of three steps
+    assert remaining_steps(study.history) == 28  # the first grant is of two steps
     assert remaining_steps(opened(ss.Budget(seconds=60)).history) == float("inf")
 
 
@@ -317,12 +316,36 @@ def test_half_of_the_first_configurations_go_further():
 
     firsts = [
         grant.until
-        for grant in run(train, CUBE, "60 steps", 27).history.grants
+        for grant in run(train, CUBE, "150 steps", 27).history.grants
         if grant.reason.startswith("one of the first")
     ]
     assert firsts == [3] * 5 + [1] * 5
     long = opened(ss.Budget(steps=20 * 27))
     assert long.ask().until == 27
+
+
+@pytest.mark.parametrize(("budget", "last"), [("80 steps", 1000), ("1 step", 20)])
+def test_a_budget_much_smaller_than_a_training_is_not_spent_on_first_steps(budget, last):
+    def train(trial):
+        for step in range(trial.start + 1, last + 1):
+            yield bowl(trial.config, step)
+
+    study = run(train, CUBE, budget, last)
+    assert len(study.trials) >= min(10, study.spent["steps"])
+
+
+def test_failures_by_chance_do_not_repel_the_search():
+    """What is trained for longer fails more often, and that is what is good."""
+
+    def train(trial):
+        rng = np.random.default_rng(trial.seed + trial.start)
+        for step in range(trial.start + 1, 28):
+            if rng.random() < 0.06:
+                raise OSError("the file system is gone")
+            yield bowl(trial.config, step)
+
+    ends = [run(train, CUBE, "270 steps", 27, seed=seed).best.value - 1 / 27 for seed in range(4)]
+    assert np.mean(ends) < 0.15
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -384,7 +407,7 @@ def test_expensive_configurations_must_promise_more(unit):
     history = run(Priced(), space, ss.Budget(**{unit: 600.0}), 27).history
     steps = [sum(t.step for t in history.trials[10:] if (t.config["slow"] > 0.5) == slow) for slow in (False, True)]
     assert steps[0] > 2 * steps[1]
-    per = {"cost": "per unit of cost", "seconds": "per second"}[unit]
+    per = {"cost": "per unit of cost (a step took 1 to 10)", "seconds": "per second (a step took 1 to 10)"}[unit]
     assert any(per in grant.reason for grant in history.grants)
 
 

@@ -39,7 +39,16 @@ from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import History
 from shoestring.core.options import check_number, check_whole
 from shoestring.core.untried import propose_new, tried
-from shoestring.methods.forecast_state import DecidedBy, Forecasts, ForecastState, milestones, scarcest
+from shoestring.methods.forecast_state import (
+    MOST_RISK,
+    DecidedBy,
+    Forecasts,
+    ForecastState,
+    milestones,
+    price_range,
+    scarcest,
+    shares_left,
+)
 from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.threads import one_thread
 from shoestring.samplers import Random
@@ -49,11 +58,11 @@ from shoestring.spaces.codec import Codec, Config
 
 # A new configuration is compared with this many neighbours of each of the best started ones.
 _NEIGHBOURS = 50
-# Configurations that are more likely to fail than this are neither promoted by rank nor finished.
-_MOST_RISK = 0.3
 # With this many full trainings in the budget, the first configuration is trained to its end.
 _MANY_TRAININGS = 20
-_MISLED = "; promotions by rank only, because so far the first readings say nothing about later ones"
+# The end game is in the last quarter of the budget.
+_END_GAME = 0.25
+_MISLED = "; promotions by rank come first, because so far the first readings say nothing about later ones"
 _SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 
 
@@ -98,17 +107,17 @@ class Forecast:
     def _decide_by_model(self, history: History, rng: np.random.Generator, top: int, first: int) -> Decision:
         state = history.cached(("forecast", self), lambda: ForecastState(history, self.pool, top))
         state.update(history)
-        forecasts = state.forecasts(history)
-        return (
-            self._end_game(state, forecasts, remaining_steps(history), top)
-            or self._promotion(state, forecasts, history)
-            or self._most_improvement(state, forecasts, history, rng, first)
-        )
+        with state.forecasts(history) as forecasts:
+            return (
+                self._end_game(state, forecasts, history, top)
+                or self._promotion(state, forecasts, history)
+                or self._most_improvement(state, forecasts, history, rng, first)
+            )
 
-    def _end_game(self, state: ForecastState, forecasts: Forecasts, left: float, top: int) -> Continue | None:
+    def _end_game(self, state: ForecastState, forecasts: Forecasts, history: History, top: int) -> Continue | None:
         """(1) Little is left: the configuration with the best forecast continues."""
-        safe = state.paused & (forecasts.risk <= _MOST_RISK)
-        if not safe.any() or left == math.inf:
+        safe, left = state.paused & (forecasts.risk <= MOST_RISK), remaining_steps(history)
+        if not safe.any() or left == math.inf or min(shares_left(history).values()) > _END_GAME:
             return None
         column = int(np.argmin(np.where(safe, forecasts.mean, np.inf)))
         if left > top / 2 and left > top - state.step[column]:
@@ -133,7 +142,7 @@ class Forecast:
 
     @staticmethod
     def _promotable(state: ForecastState, forecasts: Forecasts, index: int) -> bool:
-        return forecasts.risk[state.column[index]] <= _MOST_RISK and not state.neighbours.behind(index)
+        return forecasts.risk[state.column[index]] <= MOST_RISK and not state.neighbours.behind(index)
 
     def _most_improvement(
         self, state: ForecastState, forecasts: Forecasts, history: History, rng: np.random.Generator, first: int
@@ -143,7 +152,7 @@ class Forecast:
         best = int(np.argmax(gain))
         if gain[best] < 0:
             return _random(history, rng, first, "the pool is used up: a new configuration") or nothing_left(history)
-        per = f"the largest expected improvement per {_SINGULAR[scarcest(history)]}"
+        per = f"the largest expected improvement per {_SINGULAR[scarcest(history)]}{price_range(state, history)}"
         if best in state.arm_at:
             reason = f"{forecasts.describe(best)}, {per}"
             return state.advance(best, reason, "model")
@@ -175,11 +184,14 @@ class Forecast:
 def _first_steps(history: History, top: int) -> int:
     """How far half of the first configurations go, so that something can contradict early readings that mislead.
 
-    A ninth of a full training but at least two steps; the very first one to its end, if the budget has room for it.
+    A ninth of a full training but at least two steps; the very first one to its end, if the budget has room for it. All
+    of them together get no more than about an eighth of the budget.
     """
-    if not history.arms and _MANY_TRAININGS * top <= remaining_steps(history) < math.inf:
+    left = remaining_steps(history)
+    if not history.arms and _MANY_TRAININGS * top <= left < math.inf:
         return top
-    return max(m for m in milestones(top) if m <= max(2, top / 9)) if top > 4 else 1
+    most = min(max(2, top / 9), left / 40) if top > 4 else 1
+    return max((m for m in milestones(top) if m <= most), default=1)
 
 
 def _random(history: History, rng: np.random.Generator, first: int, why: str) -> Start | None:

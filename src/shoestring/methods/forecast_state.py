@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from shoestring._arrays import Array, Mask
+from shoestring._arrays import Array, Codes, Mask
 from shoestring.core.decisions import Continue, read_state
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.methods.learning_curves import Pool, expected_improvement, loss_of_score
 from shoestring.models.curve_process import CurveProcess
 from shoestring.models.linear import linear, logistic_regression, probability, ridge_regression
-from shoestring.models.scores import normal_scores
+from shoestring.models.scores import normal_scores, rank_correlation
 from shoestring.samplers.candidates import embedding
 
 # Promotions by rank compare trials at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
@@ -28,8 +30,10 @@ _RUNG = 2
 # trials at most an eighth is kept: they say where not to look.
 _MOST_READINGS = 2000
 # The penalty of the regressions, and the least weight of a trial that has not failed yet.
-_RIDGE, _LEAST_WEIGHT = 0.3, 0.1
+_RIDGE, _LEAST_WEIGHT = 0.1, 0.1
 _FAILED = ("failed", "lost")
+# Configurations that are more likely to fail than this are neither promoted by rank nor finished.
+MOST_RISK = 0.3
 # So many trials say something about prices, or about whether early readings mislead.
 _ENOUGH = 8
 
@@ -137,15 +141,17 @@ class ForecastState:
             insort(self.ranked[self.rungs.index(step)], (lowest, index))
 
     def _take_in_closing(self, history: History, trial: TrialRecord) -> int:
-        """A failed trial has an infinite loss at the step that failed, and ranks last on the rung of its last grant.
+        """A failed trial ranks last on the rung of its last grant; one without readings has an infinite first loss.
 
-        Were that loss at T, where there are few readings, the process would expect a bad end of every curve.
+        Were a late failure a reading too, the process would shun good regions: what is trained for longer fails more
+        often. The regression of failures learns from both.
         """
         if trial.state not in _FAILED or trial.replicate:
             return trial.arm
         self._add_arm(history, history.arms[trial.arm])
         self.curves.pop(trial.arm, None)
-        self._add_reading(self.column[trial.arm], trial.step + 1, math.inf)
+        if not trial.step:
+            self._add_reading(self.column[trial.arm], 1, math.inf)
         self.failures.steps.append(trial.step + 1)
         level = next((i for i, rung in enumerate(self.rungs) if rung >= trial.until), None)
         if level is not None:
@@ -181,8 +187,9 @@ class ForecastState:
         for loss, column, step in living + failed:
             self._add_reading(column, step, loss)
 
-    def forecasts(self, history: History) -> Forecasts:
-        """Forecasts with running trials imputed with the posterior mean."""
+    @contextmanager
+    def forecasts(self, history: History) -> Iterator[Forecasts]:
+        """Forecasts with running trials imputed with the posterior mean, inside the block."""
         with self.process.provisional():
             for trial in history.running.values():
                 column = self.column.get(trial.arm, self.pool.index(trial.config))
@@ -190,7 +197,7 @@ class ForecastState:
                     self.process.add_outside(history.codec.encode(trial.config), trial.until)
                 else:
                     self.process.add(column, trial.until)
-            return Forecasts(self)
+            yield Forecasts(self)
 
     def price(self, history: History) -> Array:
         """Per column, what its next milestone costs: steps, or relative amounts of the unit that limits the budget."""
@@ -199,11 +206,18 @@ class ForecastState:
         return np.asarray(steps * step_prices(self, history))
 
     def early_readings_mislead(self) -> bool:
-        """Whether the trials that went on to a quarter of a full training are not in the order of their start."""
-        quarter = next(m for m in self.milestones if 4 * m >= self.milestones[-1])
-        went_on = [curve for curve in self.curves.values() if quarter in curve]
-        pairs = [(curve[1], curve[quarter]) for curve in went_on if 1 in curve]
-        return len(pairs) >= _ENOUGH and rank_correlation(np.array(pairs)) <= 0
+        """Whether the trials that went on are not in the order of their start, at the last milestone of enough."""
+        for milestone in self.milestones[:0:-1]:
+            went_on = [curve for curve in self.curves.values() if milestone in curve]
+            pairs = [(curve[1], curve[milestone]) for curve in went_on if 1 in curve]
+            if len(pairs) >= _ENOUGH:
+                return rank_correlation(np.array(pairs)) <= 0
+        return False
+
+    @property
+    def columns(self) -> Codes:
+        """Per reading in the process, its column."""
+        return np.array([column for column, _ in self._places])
 
     @property
     def trainable(self) -> Mask:
@@ -259,11 +273,15 @@ class Failures:
         return np.asarray(probability(model, self._embed(points)) * self.ahead(step))
 
 
+def shares_left(history: History) -> dict[str, float]:
+    """Per unit of the budget, the share that is left."""
+    return {unit: history.ledger.free(unit) / limit for unit, limit in history.ledger.budget.limits().items()}
+
+
 def scarcest(history: History) -> str:
     """The unit of the budget of which the smallest share is left, "steps" unless it is cost or seconds."""
-    ledger = history.ledger
-    shares = {unit: ledger.free(unit) / limit for unit, limit in ledger.budget.limits().items() if limit}
-    unit = min(shares, key=shares.__getitem__, default="steps")
+    shares = shares_left(history)
+    unit = min(shares, key=shares.__getitem__)
     return unit if unit in ("cost", "seconds") else "steps"
 
 
@@ -272,36 +290,35 @@ def step_prices(state: ForecastState, history: History) -> Array:
 
     Sizes, depths and batch sizes multiply what a step costs. The model is kept within the observed prices.
     """
-    unit, prices = scarcest(history), np.ones(len(state.points))
-    if unit == "steps":
-        return prices
-    known = {column: _measured_price(state.trial(column), unit) for column in state.arm_at}
-    columns = np.array([column for column, price in known.items() if price > 0], dtype=np.int64)
-    if len(columns) < _ENOUGH:
-        return prices
-    logs, embed = np.log([known[column] for column in columns.tolist()]), embedding(history)
+    known = _measured_prices(state, history)
+    if len(known) < _ENOUGH:
+        return np.ones(len(state.points))
+    columns, logs, embed = np.array(list(known)), np.log(list(known.values())), embedding(history)
     beta = ridge_regression(embed(state.points[columns]), logs, _RIDGE)
     prices = np.exp(np.clip(linear(beta, embed(state.points)), logs.min(), logs.max()))
     prices[columns] = np.exp(logs)
     return prices
 
 
-def _measured_price(trial: TrialRecord, unit: str) -> float:
-    if not trial.step:
-        return 0.0
-    total = trial.seconds if unit == "seconds" else sum(reading.cost or 0.0 for reading in trial.readings.values())
-    return total / trial.step
+def price_range(state: ForecastState, history: History) -> str:
+    """How far the prices of steps are apart, in words; empty if they are alike."""
+    prices = _measured_prices(state, history).values()
+    low, high = min(prices, default=1.0), max(prices, default=1.0)
+    return f" (a step took {low:.3g} to {high:.3g})" if high >= 5 * low else ""
 
 
-def rank_correlation(pairs: Array) -> float:
-    """Kendall's: the share of the pairs of rows in the same order in both columns less that in opposite order.
+def _measured_prices(state: ForecastState, history: History) -> dict[int, float]:
+    """By column, what a step of each started configuration has cost; nothing if steps limit the budget."""
+    unit = scarcest(history)
+    if unit == "steps":
+        return {}
+    trials = {column: arm.trials[0] for column, arm in state.arm_at.items() if arm.trials[0].step}
+    prices = {column: _total(trial, unit) / trial.step for column, trial in trials.items()}
+    return {column: price for column, price in prices.items() if price > 0}
 
-    >>> import numpy as np
-    >>> rank_correlation(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 4.0]])).__round__(3)
-    -0.333
-    """
-    first, second = (np.sign(column[:, None] - column[None]) for column in pairs.T)
-    return float((first * second).sum() / (len(pairs) * (len(pairs) - 1)))
+
+def _total(trial: TrialRecord, unit: str) -> float:
+    return trial.seconds if unit == "seconds" else sum(reading.cost or 0.0 for reading in trial.readings.values())
 
 
 class Neighbours:
@@ -341,10 +358,17 @@ class Forecasts:
         self.scores = normal_scores(self.losses)
         self.w, self.scale = state.process.whiten(self.scores)
         self.mean, self.deviation = state.process.forecast(self.w, self.scale)
-        self.best = float(self.scores.min())
         self._failure_model = state.failures.model(state)
         self.risk = state.failures.risk(self._failure_model, state.points, state.step)
+        self.best = float(self.scores[self._attainable()].min())
         self.improvement = expected_improvement(self.mean, self.deviation, self.best) * (1 - self.risk)
+
+    def _attainable(self) -> Mask:
+        """The readings to improve on: those of failed and of risky trials may be out of reach of all others."""
+        columns = self._state.columns
+        failed = np.array([not self._state.failures.living[column] for column in columns.tolist()])
+        attainable = ~failed & (self.risk[columns] <= MOST_RISK)
+        return attainable if attainable.any() else np.ones(len(columns), dtype=bool)
 
     def at(self, points: Array) -> tuple[Array, Array]:
         """Mean and expected improvement of new configurations."""

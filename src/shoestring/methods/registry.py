@@ -108,7 +108,7 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     return named("forecast"), (
         f"auto picked forecast: trials can be stopped early (up to {max_resource} steps each), "
         f"so {budget} goes to the trials with the best forecasts. It assumes that early readings say something about "
-        "later ones and that similar configurations learn alike; in case not, a third goes to promotions by rank"
+        "later ones and that similar configurations learn alike; if not, promotions by rank limit the loss"
     )
 
 

@@ -1,4 +1,4 @@
-"""Normal scores of losses, which depend on the order of the losses alone."""
+"""Statistics of losses that depend on their order alone."""
 
 from __future__ import annotations
 
@@ -25,3 +25,14 @@ def normal_scores(losses: Array) -> Array:
     scores = np.empty(len(losses))
     scores[order] = np.repeat(ndtri(middles), np.diff(edges))
     return scores
+
+
+def rank_correlation(pairs: Array) -> float:
+    """Kendall's: the share of the pairs of rows in the same order in both columns less that in opposite order.
+
+    >>> import numpy as np
+    >>> rank_correlation(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 4.0]])).__round__(3)
+    -0.333
+    """
+    first, second = (np.sign(column[:, None] - column[None]) for column in pairs.T)
+    return float((first * second).sum() / (len(pairs) * (len(pairs) - 1)))
