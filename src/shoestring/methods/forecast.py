@@ -14,7 +14,8 @@ EI       expected improvement on the best u, of a configuration's forecast at T
 The first configurations are random; half of them go to T/9, and with a large budget the very first one to T. Then, at
 every decision:
 
-1. *End game*: the started configuration with the best forecast continues, if r ≤ T/2 or it needs all of r.
+1. *End game*, in the last quarter of the budget: the started configuration with the best forecast continues, if
+   r ≤ T/2 or it needs all of r.
 2. *Guard*: while promotions by rank (as ASHA's) have had less than their share of the steps, one more if there is one.
    It bounds the damage where the process is wrong. Once the first readings turn out to say nothing about later ones,
    every promotion that is possible is made.
@@ -22,9 +23,8 @@ every decision:
    unit of cost, whichever limits the budget. New ones are from a random pool, or neighbours of good ones while these
    are often better than what they were drawn near.
 
-Scores are recomputed from all readings at each decision, so nothing depends on the scale of the losses. A failure is a
-reading with an infinite loss; EI is multiplied by the probability of not failing later, and what is likely to fail is
-neither promoted nor finished.
+Scores are recomputed from all readings at each decision, so nothing depends on the scale of the losses. EI is multiplied
+by the probability of not failing later, and what is likely to fail is neither promoted nor finished.
 """
 
 from __future__ import annotations
