@@ -23,8 +23,8 @@ every decision:
    unit of cost, whichever limits the budget. New ones are from a random pool, or neighbours of good ones while these
    are often better than what they were drawn near.
 
-Scores are recomputed from all readings at each decision, so nothing depends on the scale of the losses. EI is multiplied
-by the probability of not failing later, and what is likely to fail is neither promoted nor finished.
+Scores are recomputed from all readings at each decision, so nothing depends on the scale of the losses. EI is
+multiplied by the probability of not failing later, and what is likely to fail is neither promoted nor finished.
 """
 
 from __future__ import annotations
