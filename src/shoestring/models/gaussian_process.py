@@ -182,18 +182,14 @@ class Process:
         [[L, 0], [B, C]] with B = (L⁻¹ k(Z, Zs))ᵀ and C Cᵀ = k(Zs, Zs) + σ² − B Bᵀ.
         """
         if not len(Z):
-            return Process(
-                self.parameters, self.axis, self.scaled, y, self.L, cho_solve((self.L, True), y, check_finite=False)
-            )
+            return Process(self.parameters, self.axis, self.scaled, y, self.L, _solved(self.L, y))
         new, n = self.parameters.scaled(Z, self.axis), len(self.scaled)
         across, _ = _kernel(self.scaled, new, self.parameters.variance)
         own, _ = _kernel(new, new, self.parameters.variance)
         B = solve_triangular(self.L, across, lower=True, check_finite=False).T
         L = np.zeros((n + len(new), n + len(new)), order="F")
         L[:n, :n], L[n:, :n], L[n:, n:] = self.L, B, _factor(own - B @ B.T, self.parameters.noise)
-        return Process(
-            self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, cho_solve((L, True), y, check_finite=False)
-        )
+        return Process(self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, _solved(L, y))
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the function, without the noise. Shape (m, D) to (m,) and (m,)."""

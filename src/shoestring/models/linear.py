@@ -15,7 +15,7 @@ import numpy as np
 
 from shoestring._arrays import Array
 
-# Newton's method on a convex function; it is there long before.
+# Newton's method on a convex function converges in fewer.
 _STEPS = 25
 
 
