@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from shoestring._other_names import explained, missing_attribute
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
-from shoestring.core.event_log import EventLog
+from shoestring.core.event_log import EventLog, checked_name, found_study
 from shoestring.core.events import Event, Granted, Mode, Opened, Rule
-from shoestring.core.grants import Grant, next_grant
+from shoestring.core.grants import Grant
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.readings import Reading, readings_by_step
-from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule
+from shoestring.core.known import Initial, WarmStart, add_results, added, enqueued, start_with, warm_start
+from shoestring.core.leases import WorkerRecord, worker_records
+from shoestring.core.readings import readings_by_step, refuse_other_value
+from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule, required_best
 from shoestring.core.verification import Verification, verified
-from shoestring.errors import Conflict, EverythingFailed, MethodError, ReadingError, StudyMismatch, StudyNotFound
-from shoestring.executors.base import Executor, Objective, check_workers
-from shoestring.executors.checkpoints import checkpoint_of, files_of
+from shoestring.errors import MethodError, ReadingError, StudyMismatch
+from shoestring.executors.base import Objective, warn_of_another_objective
+from shoestring.executors.callbacks import Callbacks
+from shoestring.executors.checkpoints import best_folder, folder_of, steps_without_checkpoint
 from shoestring.executors.driver import default_executor, drive
-from shoestring.executors.loading import stop_if_loading
+from shoestring.executors.loading import refuse_while_loading
+from shoestring.executors.run_options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.logs import open_log
-from shoestring.methods.registry import (
-    auto,
-    described,
-    differing_option,
-    named,
-    rebuilt,
-    same_method,
-    unknown_classes,
+from shoestring.logs.addresses import shown
+from shoestring.methods.opening import (
+    check_options,
+    chosen_method,
+    created_or_found,
+    rebuilt_method,
+    refuse_differences,
 )
+from shoestring.methods.registry import described, rebuilt, references_of
+from shoestring.spaces.codec import copied
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
-from shoestring.spaces.serialisation import differing_parameter, serialised
+from shoestring.spaces.serialisation import serialised
+from shoestring.ui.formatting import study_line
 from shoestring.ui.progress import watch
 
 if TYPE_CHECKING:
@@ -44,6 +52,13 @@ class Study:
     """One tuning effort: a space, a method, a budget, a log.
 
     Opening a study that exists continues it. What is given must match what is stored; only the budget may change.
+    ``initial`` is a list of configurations to try first, and of other studies to learn from: ``ss.warm_start(study)``.
+
+    ``space`` is the search space, and ``budget`` the most that may be spent. ``method`` is a name such as "asha", or
+    an object. ``mode`` says whether small values are better ("min") or large ones ("max"). ``max_resource`` is the
+    most steps that a trial can have. ``storage`` is a file or an address, and ``name`` the name of the study in it;
+    without a storage the study is in memory. The same ``seed`` gives the same decisions. ``recommend`` is the rule of
+    ``best``.
 
     >>> import shoestring as ss
     >>> study = ss.Study({"x": (-1.0, 1.0)}, budget=ss.Budget(evaluations=20), method="random")
@@ -53,6 +68,7 @@ class Study:
     ('finished', 20, True)
     """
 
+    @explained()
     def __init__(
         self,
         space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
@@ -65,33 +81,29 @@ class Study:
         name: str | None = None,
         seed: int = 0,
         recommend: Rule = DEFAULT_RULE,
+        initial: Initial = (),
         _objective: str | None = None,
     ) -> None:
         limits = as_budget(budget)
-        _check_options(mode, max_resource, seed)
+        check_options(mode, max_resource, seed)
         check_rule(recommend)
-        chosen, note = _method(method, limits, max_resource)
+        chosen, note = chosen_method(method, limits, max_resource)
         opened = Opened(
             0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective,
             recommend,
         )  # fmt: skip
-        log, name = open_log(storage), _checked_name(name)
-        number, self.note, history = log.find(name), "", None
-        if number is None:
-            history = _opened_history(chosen, opened)
-            try:
-                number, self.note = log.create(name, opened), note
-            except Conflict:  # another process created it at this moment
-                number, history = log.find(name), None
-        assert number is not None
+        log, name = open_log(storage), checked_name("study" if name is None else name)
+        number, history = created_or_found(log, name, chosen, opened)
+        self.note = note if history else ""
         self._journal = Journal(log, number, name, chosen, history)
         stored = self.history.opened
-        _refuse_differences(stored, opened, name, method == "auto")
+        refuse_differences(stored, opened, name, method == "auto")
         if method == "auto" and history is None:
             self._journal.method = rebuilt(stored.method)
             if self._journal.method is None:
                 raise StudyMismatch(f"the stored study {name!r} has a method of its own: give it as method=...")
         self.budget = limits
+        start_with(self._journal, initial)
 
     @classmethod
     def load(cls, storage: str | Path | EventLog, name: str | None = None) -> Study:
@@ -104,18 +116,11 @@ class Study:
         shoestring.errors.StudyNotFound: there is no study 'digits' in None; it holds no study
         """
         log = open_log(storage, create=False)
-        known = log.studies()
-        if name is None and len(known) == 1:
-            name = known[0]
-        number = None if name is None else log.find(name)
-        if number is None or name is None:
-            held = ", ".join(map(repr, known)) if known else "no study"
-            asked = f"there is no study {name!r} in {storage}" if name else f"say which study of {storage} is meant"
-            raise StudyNotFound(f"{asked}; it holds {held}")
+        number, name = found_study(log, shown(storage), name)
         study = cls.__new__(cls)
         study.note = ""
         study._journal = Journal(log, number, name, None)
-        study._journal.find_method = lambda: _rebuilt_method(study.history.opened.method)
+        study._journal.find_method = lambda: rebuilt_method(study.history.opened.method)
         return study
 
     @property
@@ -140,10 +145,7 @@ class Study:
 
         ``study.history.best("last")`` answers by another rule. An error shows the first failure if there is none.
         """
-        found = self.history.best()
-        if found is None:
-            raise EverythingFailed(_first_failure(self.history))
-        return found
+        return required_best(self.history)
 
     @property
     def budget(self) -> Budget:
@@ -181,28 +183,49 @@ class Study:
         self._journal.sync()
         return self._journal.peek().reason
 
-    def ask(self) -> Grant | None:
+    @overload
+    def ask(self) -> Grant | None: ...
+    @overload
+    def ask(self, n: int) -> list[Grant]: ...
+    def ask(self, n: int | None = None) -> Grant | list[Grant] | None:
         """The next grant; None if there is nothing to start now (``state`` says whether ever).
+
+        ``ask(8)`` is a list of up to eight grants, empty if there is nothing to start. They are decided together, so a
+        model is fitted once for all of them. They are the same as those of eight calls in a row.
 
         A study object belongs to one thread; another thread opens the same storage itself.
         """
+        most = 1 if n is None else n
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise MethodError(f"n is {n!r}; it is how many grants are asked for at most, a whole number from 1")
+        found = list(islice(self._taken_over(), most))
+        if len(found) < most:
+            answer = self._journal.grants(most - len(found))
+            for granted in answer if isinstance(answer, list) else ():
+                found.append(self._grant_of(self._journal.history.trials[granted.trial], granted.reason))
+        return found if n is not None else found[0] if found else None
+
+    def _taken_over(self) -> Iterator[Grant]:
         for trial in self._journal.orphans():
             if self._journal.adopt(trial.index, trial.step):
-                return _grant_of(trial, "taken over from a worker that is gone")
-        answer = self._journal.grant()
-        if isinstance(answer, Granted):
-            return _grant_of(self.history.trials[answer.trial], answer.reason)
-        return None
+                yield self._grant_of(trial, "taken over from a worker that is gone")
+
+    def _grant_of(self, trial: TrialRecord, reason: str) -> Grant:
+        self._journal.asked[trial.index] = trial.holders
+        return Grant(trial.index, copied(trial.config), trial.seed, trial.step, trial.until, reason)
 
     def tell(self, grant: Grant, readings: object) -> None:
         """Report on a grant: one reading (of step ``until``), a list with one reading per step, or step to reading.
 
-        A reading that is known already is ignored if it is the same and refused if it differs.
+        A reading that is known already is ignored if it is the same and refused if it differs. If the trial was taken
+        over by another process meanwhile, what is new counts and the rest is ignored.
         """
         for step, given in readings_by_step(grant.start, grant.until, readings).items():
             trial = self._trial_of(grant)
-            if step in trial.readings:
-                _refuse_other_value(trial, step, given)
+            if self._journal.was_taken(grant.trial):
+                self._journal.report(grant.trial, step, given)
+            elif step in trial.readings:
+                refuse_other_value(trial.index, step, trial.readings[step], given)
             elif trial.state in ("failed", "lost", "stopped"):
                 raise ReadingError(
                     f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings"
@@ -219,21 +242,93 @@ class Study:
 
     def _trial_of(self, grant: Grant) -> TrialRecord:
         trials = self._journal.history.trials
+        if grant.trial >= len(trials) or trials[grant.trial].until < grant.until:
+            self._journal.sync()  # another object, or another process, asked for it
         if not 0 <= grant.trial < len(trials) or trials[grant.trial].seed != grant.seed:
             raise ReadingError(f"the grant of trial {grant.trial} is not one of this study {self.name!r}")
         return trials[grant.trial]
 
-    def run(
-        self, objective: Objective, *, workers: int = 1, executor: Executor | None = None, progress: bool | None = None
-    ) -> Study:
-        """Run the objective until the budget is spent or nothing is left to try."""
-        stop_if_loading()
-        check_workers(workers, executor)
-        display = watch(self._journal, progress, self.note)
-        drive(self._journal, objective, executor or default_executor(workers), display)
-        if self.history.best() is None:
-            raise EverythingFailed(_first_failure(self.history))
+    def enqueue(self, config: Mapping[str, Any]) -> None:
+        """Try a configuration next: before the method chooses one by itself, whichever method it is.
+
+        >>> import shoestring as ss
+        >>> study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random")
+        >>> study.enqueue({"x": 0.5})
+        >>> study.ask().config
+        {'x': 0.5}
+        """
+        self._journal.put(lambda history: enqueued(history, config))
+
+    def add(self, config: Mapping[str, Any], readings: object = None, *, failed: object = None) -> None:
+        """Add a result from elsewhere. It is learned from like a trial of this study, and costs nothing.
+
+        ``readings`` is one value (of the last step), a list with one for each step, or step to value; a value may be a
+        :class:`Reading`. ``failed`` says why the configuration failed there. A result that is known is ignored.
+
+        >>> import shoestring as ss
+        >>> study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random")
+        >>> study.add({"x": 0.5}, 0.1)
+        >>> study.best.config, study.spent.evaluations
+        ({'x': 0.5}, 0)
+        """
+        self._journal.put(lambda history: added(history, config, readings, failed))
+
+    def add_from(self, other: Study | WarmStart) -> int:
+        """Add the results of another study, or of ``ss.warm_start(study, fill=...)``; how many were taken."""
+        return add_results(self._journal, other if isinstance(other, WarmStart) else warm_start(other))
+
+    @explained(RUN_PARAMETERS)
+    def run(self, objective: Objective, **options: Unpack[RunOptions]) -> Study:
+        """Run the objective until the budget is spent, the study is stopped, or nothing is left to try.
+
+        ``workers`` trials run at once, each in a process of its own, unless an ``executor`` says where they run.
+        ``progress`` shows or hides the progress; by default it is shown in a terminal and in a notebook.
+        ``retries`` is how often a trial is run again after the same step raised, or was lost with its process; by
+        default never and once. A trial that takes longer than ``trial_timeout`` seconds, or a step that takes longer
+        than ``step_timeout``, fails. The study is stopped when a reading reaches ``target``, or when none was better
+        than the best for a budget of ``patience``, such as "50 steps". Running a stopped study again continues it.
+        With ``gpus=[0, 1]`` each worker process sees one of these GPUs, with ``devices`` it is only told which one is
+        its own, as ``trial.device``.
+
+        Trials that can go on keep their files, and of those that ended the best ``keep``, and ``study.best`` in any
+        case; None keeps all. ``callbacks`` are objects with ``on_reading(study, trial, step, reading)``,
+        ``on_trial_end(study, trial)`` or ``on_study_end(study)``, such as those of ``ss.loggers``; one that fails is
+        logged and changes nothing. A warning says if the objective has another name than the one that the study was
+        started with, unless ``accept_objective`` is set.
+        """
+        refuse_while_loading()
+        run, limits = checked_options(options)
+        if not run["accept_objective"]:
+            warn_of_another_objective(self.name, self.history.opened.objective, objective)
+        display = watch(self._journal, run["progress"], self.note)
+        executor = run["executor"] or default_executor(run["workers"], run["gpus"], run["devices"])
+        callbacks = Callbacks(self, run["callbacks"])
+        drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
+        required_best(self.history)
         return self
+
+    def workers(self) -> list[WorkerRecord]:
+        """Who runs trials of this study: their last sign of life, and which trials they hold."""
+        return list(worker_records(self._journal.log, self._journal.study, self.history))
+
+    def stop(self, reason: str = "the study was stopped by hand") -> None:
+        """Stop the study before its budget is spent, in all processes that run it.
+
+        They end what they are running as soon as they notice: between two steps, or at once if the trials run in
+        processes of their own.
+        """
+        if not isinstance(reason, str) or not reason:
+            raise MethodError(f"the reason is {reason!r}; it must be a text that says why the study is stopped")
+        self._journal.sync()
+        self._journal.stop(reason)
+
+    def release(self, trial: int, reason: str = "it was released by hand") -> None:
+        """Free a running trial: another process takes it over at once, without waiting for the one that holds it.
+
+        If that one still reports a reading, it counts if it is the first one of its step.
+        """
+        self._journal.sync()
+        self._journal.release(trial, reason)
 
     def verify(self, method: Method | None = None) -> Verification:
         """Replay the log and check every decision; the first that differs is named."""
@@ -245,13 +340,24 @@ class Study:
 
     def frame(self) -> pandas.DataFrame:
         """The readings as a pandas DataFrame, one row per reading (needs pandas)."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError(
-                "study.frame() needs pandas: pip install 'shoestring[plots]', or use study.rows()"
-            ) from None
-        return pandas.DataFrame(self.rows())
+        return _frame(self.rows(), "study.frame() needs pandas: pip install pandas, or use study.rows()")
+
+    def trials_frame(self) -> pandas.DataFrame:
+        """The trials as a pandas DataFrame, one row per trial: state, value, steps, seconds, cost, reason, message and
+        configuration. ``value`` is what the study's rule makes of the readings, at ``step`` (needs pandas)."""
+        rows = [trial.summary() for trial in self.history.trials]
+        return _frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")
+
+    def __repr__(self) -> str:
+        """The study in one line."""
+        return study_line(self._journal)
+
+    def _repr_html_(self) -> str:
+        """The report card of the study, which notebooks show."""
+        from shoestring.plots.trace import trace_of  # here because only a notebook needs them
+        from shoestring.ui.html import card
+
+        return card(trace_of(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """The readings as plain rows; a trial without a reading has one row with an empty value."""
@@ -266,119 +372,33 @@ class Study:
         if (trial is None) != best:
             raise ReadingError("give the number of a trial, or best=True for the checkpoint of study.best")
         if best or trial is None:
-            return self._checkpoint(self.best)
-        if not 0 <= trial < len(self.history.trials):
-            raise ReadingError(f"there is no trial {trial}; the study has {len(self.history.trials)}, counted from 0")
-        return files_of(self._journal.files(), trial).work()
+            return best_folder(self._journal.files(), self.best, self._journal.history.trials)
+        return folder_of(self._journal.files(), trial, self.history.trials)
 
-    def _checkpoint(self, best: Best) -> Path:
-        trial = self._journal.history.trials[best.trial]
-        found = checkpoint_of(self._journal.files(), trial, best.step)
-        if found is None:
-            raise ReadingError(
-                f"trial {best.trial} wrote no files into trial.directory up to step {best.step}: save a checkpoint "
-                f"there after each step, or train study.best.config again with seed {trial.seed} to that step"
-            )
-        return found
+    def repeats(self) -> int:
+        """How many steps are run again at most, and charged again, if another process continues this study now.
+
+        These are the steps since the last checkpoint of each running or paused trial.
+        """
+        return steps_without_checkpoint(self._journal.files(), self.history.trials)
 
     def references(self) -> list[str]:
         """Where the methods of this study were published."""
-        method = self._journal.current_method()
-        parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
-        found = [getattr(part, "reference", None) for part in parts]
-        return [reference for reference in found if reference]
+        return references_of(self._journal.current_method())
+
+    if not TYPE_CHECKING:  # a type checker would take any name to exist
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute("study", "a Study", name)
 
 
-def _checked_name(name: str | None) -> str:
-    """A name that can also be that of a folder, because the trials' files are kept in one."""
-    name = "study" if name is None else name
-    if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\\0"):
-        raise MethodError(f"the study's name is {name!r}; it must be a text without slashes")
-    return name
-
-
-def _check_options(mode: object, max_resource: object, seed: object) -> None:
-    if mode not in ("min", "max"):
-        raise MethodError(f"mode is {mode!r}; it must be 'min' or 'max'")
-    if max_resource is not None and (
-        not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1
-    ):
-        raise MethodError(
-            f"max_resource is {max_resource!r}; it must be the most steps a trial can have, a whole number from 1"
-        )
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise MethodError(f"seed is {seed!r}; it must be a whole number")
-
-
-def _method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
-    if given == "auto":
-        return auto(budget, max_resource)
-    if isinstance(given, str):
-        return named(given), ""
-    if not callable(getattr(given, "decide", None)):
-        what = "a sampler" if hasattr(given, "propose") else "a scheduler" if hasattr(given, "next") else "no method"
-        raise MethodError(
-            f"method is {given!r}, {what}: give a name, compose(sampler, scheduler), or an object with a decide method"
-        )
-    return given, ""  # type: ignore[return-value]
-
-
-def _rebuilt_method(description: Mapping[str, Any]) -> Method:
-    """The method of a stored study; an error that names the classes that are not known here."""
-    method: Method | None = rebuilt(description)
-    if method is None:
-        unknown = ", ".join(unknown_classes(description)) or "objects that a log cannot hold"
-        raise MethodError(
-            f"the method of this study uses {unknown}, not known in this process: import the module that registers it "
-            "(shoestring.methods.register), declare an entry point of the group shoestring.methods, "
-            "or give the method: Study(..., method=...), verify(method=...)"
-        )
-    return method
-
-
-def _opened_history(method: Method, opened: Opened) -> History:
-    """The history of a new study. Its first grant is decided now: what cannot work fails before it is stored."""
-    history = History()
-    history.apply(opened)
-    answer = next_grant(method, history, "", opened.at)
-    if not isinstance(answer, Granted):
-        raise MethodError(f"the method has nothing to try: {answer.reason}")
-    return history
-
-
-def _refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
-    differs = differing_parameter(stored.space, given.space)
-    for field in ("mode", "max_resource", "seed", "recommend", "method"):
-        ours, theirs = getattr(stored, field), getattr(given, field)
-        same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
-        if differs is None and not same:
-            one_field = f"{field} was {ours!r} and is now {theirs!r}"
-            differs = differing_option(ours, theirs) if field == "method" else one_field
-    if differs:
-        raise StudyMismatch(f"the stored study {name!r} differs from the one given: {differs}; give it another name")
-
-
-def _grant_of(trial: TrialRecord, reason: str) -> Grant:
-    return Grant(trial.index, dict(trial.config), trial.seed, trial.step, trial.until, reason)
+def _frame(rows: list[dict[str, Any]], need: str) -> pandas.DataFrame:
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(need) from None
+    return pandas.DataFrame(rows)
 
 
 def _message(error: object) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
-
-
-def _first_failure(history: History) -> str:
-    failed = next((trial for trial in history.closings if trial.state != "finished"), None)
-    if failed is None:
-        return "there is no reading yet"
-    return (
-        f"no trial gave a usable reading; {len(history.closings)} ended without one, "
-        f"the first (trial {failed.index}, {failed.config}) as {failed.state}: {failed.message}"
-    )
-
-
-def _refuse_other_value(trial: TrialRecord, step: int, given: object) -> None:
-    known, value = trial.readings[step].value, given.value if isinstance(given, Reading) else given
-    if value != known:
-        raise ReadingError(
-            f"step {step} of trial {trial.index} has the reading {known!r} and is now reported as {value!r}"
-        )

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from shoestring._other_names import explained
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import Mode, Rule
+from shoestring.core.known import Initial
 from shoestring.core.recommendation import DEFAULT_RULE
-from shoestring.executors.base import Executor, Objective, check_objective, check_workers
-from shoestring.executors.loading import stop_if_loading
+from shoestring.executors.base import Objective, check_objective, place_of
+from shoestring.executors.loading import refuse_while_loading
+from shoestring.executors.run_options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
+from shoestring.spaces.definition import as_space
 from shoestring.study import Study
 
 
+@explained(RUN_PARAMETERS)
 def tune(
     objective: Objective,
     space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
@@ -26,21 +30,25 @@ def tune(
     method: str | Method = "auto",
     mode: Mode = "min",
     max_resource: int | None = None,
-    workers: int = 1,
-    executor: Executor | None = None,
     storage: str | Path | EventLog | None = None,
     name: str | None = None,
     seed: int = 0,
     recommend: Rule = DEFAULT_RULE,
-    progress: bool | None = None,
+    initial: Initial = (),
+    **options: Unpack[RunOptions],
 ) -> Study:
     """Tune an objective within a budget, and give back the study.
 
     The objective is a function of a :class:`~shoestring.Trial`. It returns a number, or it is a
     generator that yields one reading after each step; then it can be paused, resumed and stopped.
-    Calling ``tune`` again with the same storage and name continues the study to the same total.
+    Calling ``tune`` again with the same storage and name continues the study to the same total; with another budget it
+    continues to that, also in other processes that are working on it. If the objective has another name than the one
+    that the study was started with, a warning says so, unless ``accept_objective`` is set.
+    The files of ended trials are deleted, but for those of the best ``keep`` and of ``study.best``; None keeps all.
     ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
-    "median" of three, or by its "last" reading.
+    "median" of three, or by its "last" reading. ``initial`` is a list of configurations that are tried first, and of
+    other studies to learn from, as ``ss.warm_start(study)``. ``space``, ``method``, ``mode``, ``max_resource`` and
+    ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of :meth:`Study.run`.
 
     >>> import shoestring as ss
     >>> def train(trial):
@@ -52,9 +60,9 @@ def tune(
     >>> study.spent["steps"], 0.3 < study.best.config["rate"] < 0.7
     (100, True)
     """
-    stop_if_loading()
-    check_objective(objective, max_resource)
-    check_workers(workers, executor)
+    refuse_while_loading()
+    check_objective(objective, max_resource, as_space(space))
+    checked_options(options)
     study = Study(
         space,
         budget=budget,
@@ -65,16 +73,7 @@ def tune(
         name=name,
         seed=seed,
         recommend=recommend,
-        _objective=_place(objective),
+        initial=initial,
+        _objective=place_of(objective),
     )
-    return study.run(objective, workers=workers, executor=executor, progress=progress)
-
-
-def _place(objective: Any) -> str | None:
-    """Where the objective is defined, so that ``shoestring resume`` finds it again."""
-    try:
-        path = Path(inspect.getsourcefile(inspect.unwrap(objective)) or "")
-    except TypeError:
-        return None
-    name = getattr(objective, "__qualname__", "")
-    return f"{path}:{name}" if path.is_file() and name.isidentifier() else None
+    return study.run(objective, **options)

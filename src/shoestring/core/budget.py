@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoestring._tables import pairs_table
 from shoestring.errors import BudgetError
 
 UNITS = ("steps", "evaluations", "seconds", "cost")
@@ -39,6 +40,10 @@ _PART = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*([A-Za-z]+)\s*")
 @dataclass(frozen=True, init=False)
 class Budget:
     """The total allowance of a study.
+
+    Give any of ``steps`` (of all trials together), ``evaluations`` (trials started), ``seconds`` (during which
+    something ran) and ``cost`` (the sum of what readings say), or the same as a ``text``. The first one that is used
+    up ends the study.
 
     >>> from shoestring import Budget
     >>> Budget("500 steps")
@@ -89,11 +94,23 @@ class Budget:
         return f"Budget({', '.join(parts)})"
 
     def __str__(self) -> str:
-        return ", ".join(f"{amount:g} {unit}" for unit, amount in self.limits().items())
+        return ", ".join(counted(unit, limit) for unit, limit in self.limits().items())
+
+    def _repr_html_(self) -> str:
+        return pairs_table("Budget", self.limits())
 
     def limits(self) -> dict[str, float]:
         """The units that are limited, with their limits."""
         return {unit: getattr(self, unit) for unit in self.limited}
+
+
+def counted(unit: str, number: float) -> str:
+    """An amount of a unit, for people to read.
+
+    >>> counted("steps", 300), counted("evaluations", 1.0), counted("cost", 1)
+    ('300 steps', '1 evaluation', '1 cost')
+    """
+    return f"{number:g} {unit.removesuffix('s') if number == 1 else unit}"
 
 
 def as_budget(given: object) -> Budget:
@@ -122,6 +139,8 @@ def _parse(text: str) -> dict[str, float]:
             unit, factor = _WORDS.get(word.lower(), ("", 0.0))
             if not unit:
                 raise BudgetError(_unreadable(text))
+            if unit in amounts and unit != "seconds":  # "1h 30m" is one duration
+                raise BudgetError(f"the budget {text!r} gives {unit} twice: give each unit once")
             amounts[unit] = amounts.get(unit, 0.0) + float(number) * factor
     if not amounts:
         raise BudgetError(_unreadable(text))

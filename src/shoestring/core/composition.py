@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,13 +40,11 @@ def with_sampler(
         return Done("every configuration has been tried") if isinstance(decision, Start) else decision
     reason = f"{decision.reason}; {proposal.reason}"
     explanation = {**proposal.explanation, **decision.explanation}
-    return replace(
-        decision, reason=reason, config=proposal.config, explanation=explanation, sampler_state=proposal.state
-    )
+    return Start(decision.until, reason, proposal.config, explanation, decision.state, proposal.state)
 
 
 def compose(sampler: Sampler, scheduler: Scheduler) -> Composed:
-    """A method that tries what the sampler says for as long as the scheduler says.
+    """A method that tries what the ``sampler`` says for as long as the ``scheduler`` says.
 
     >>> from shoestring import compose
     >>> from shoestring.samplers import TPE

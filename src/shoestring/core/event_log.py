@@ -7,10 +7,26 @@ A log has no locks. Whoever appends says at which position. If another process w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from shoestring.core.events import Event
+from shoestring.errors import MethodError, StudyNotFound
+
+# Most file systems allow 255 bytes for a name.
+_LONGEST_NAME = 200
+
+
+def checked_name(name: object) -> str:
+    """The name of a study, given or stored: one that can be that of a folder, because its files are kept in one."""
+    if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\"):
+        raise MethodError(f"the study's name is {name!r:.80}; it must be a text without slashes")
+    if not name.isprintable() or len(name.encode()) > _LONGEST_NAME:
+        raise MethodError(
+            f"the study's name is {name!r:.80}; it must be one line of at most {_LONGEST_NAME} bytes of printable text"
+        )
+    return name
 
 
 class EventLog(Protocol):
@@ -37,3 +53,50 @@ class EventLog(Protocol):
     def directory(self) -> Path:
         """The folder for the files of trials; created by whoever writes there first."""
         ...
+
+
+@runtime_checkable
+class SharedLog(EventLog, Protocol):
+    """A log that several processes use keeps the last sign of life of each worker, next to the events."""
+
+    def beat(self, study: int, worker: str) -> None:
+        """Store a sign of life, with the time of the storage's own clock; callable from any thread."""
+        ...
+
+    def beats(self, study: int) -> dict[str, tuple[float, float]]:
+        """The time of each worker's last sign of life, and how many seconds ago that is by the same clock."""
+        ...
+
+
+@runtime_checkable
+class TurnLog(EventLog, Protocol):
+    """A log whose users can take turns, so that what one of them decides is not made void by another one's event.
+
+    This is a courtesy, not a lock: an append counts whoever has the turn, and nobody waits for ever.
+    """
+
+    def turn(self, study: int) -> AbstractContextManager[None]:
+        """Wait for one's turn, and have it until something is appended or the block ends."""
+        ...
+
+
+@runtime_checkable
+class CountsConflicts(EventLog, Protocol):
+    """A log that says how much its users are in each other's way."""
+
+    def conflicts(self, study: int) -> dict[str, int]:
+        """How often each worker found a position taken, as of its last sign of life."""
+        ...
+
+
+def found_study(log: EventLog, storage: object, name: str | None) -> tuple[int, str]:
+    """The number and the name of a study in a log; the name may be None if there is only one."""
+    known = log.studies()
+    if name is None and len(known) == 1:
+        name = known[0]
+    number = None if name is None else log.find(checked_name(name))
+    if number is None or name is None:
+        held = ", ".join(map(repr, known)) if known else "no study"
+        asked = f"there is no study {name!r} in {storage}" if name else f"say which study of {storage} is meant"
+        raise StudyNotFound(f"{asked}; it holds {held}")
+    return number, name

@@ -1,6 +1,6 @@
 """The events of a study: frozen records with a stable JSON form.
 
-The log is the only state of a study, and these six records are all that it holds:
+The log is the only state of a study, and these ten records are all that it holds:
 
 ========== =====================================================================================
 opened     the study starts: space, method, budget, seed
@@ -8,21 +8,31 @@ budgeted   the budget was changed
 granted    a trial may run until a step, by the decision of the method
 reported   a trial gave the reading of one step; the reading at ``until`` ends its grant
 closed     a trial ended for good: finished early, failed, lost or stopped
-adopted    another worker took over a running trial from ``start``; repeated steps are charged
+adopted    a running trial is run again from ``start``, by another worker after its own was lost, or by
+           the same one; repeated steps are charged
+released   nobody holds a running trial any more: its process was interrupted, or somebody freed it
+stopped    the study was stopped before the end of its budget, or goes on after that
+enqueued   the user gave a configuration, which is tried before the method chooses one
+added      the user gave a result from elsewhere, which is learned from and costs nothing
 ========== =====================================================================================
+
+``at`` is the study's time in seconds. It is the time of day as long as nobody sets the clock. It never goes back, and
+while a trial is running it advances as a clock does that cannot be set; ``drift`` is how far the time of day was ahead
+of it when the event was written.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from shoestring.errors import CorruptLog, NewerLog, OlderLog
+from shoestring.spaces.serialisation import with_tags, without_tags
 
-FORMAT = 2
+FORMAT = 3
 
 Mode = Literal["min", "max"]
 # How a study recommends one of its configurations and steps (core/recommendation.py).
@@ -43,13 +53,18 @@ class Opened:
     seed: int
     objective: str | None = None
     recommend: Rule = "best"  # of a log that does not say it, whatever the default of new studies is
+    drift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Budgeted:
+    """The last budget given counts, for every process; ``worker`` is who gave it."""
+
     kind: ClassVar[str] = "budgeted"
     at: float
     budget: Mapping[str, float]
+    worker: str = ""
+    drift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,7 @@ class Granted:
     state: Mapping[str, Any] | None = None
     sampler_state: Mapping[str, Any] | None = None
     reserved: float = 0.0
+    drift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +105,12 @@ class Reported:
     high: float | None = None
     cost: float | None = None
     metrics: Mapping[str, float] | None = None
+    drift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """``steps`` and ``cost`` are what the trial used since its last reading."""
+    """``steps`` and ``cost`` are what the trial used since its last reading; ``idle`` as in :class:`Adopted`."""
 
     kind: ClassVar[str] = "closed"
     at: float
@@ -102,11 +119,17 @@ class Closed:
     message: str = ""
     steps: int = 0
     cost: float = 0.0
+    idle: float = 0.0
+    drift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """``idle`` is how long no trial had been running when this one was taken over."""
+    """``idle`` is how long no trial had been running when this one was taken over.
+
+    ``attempt`` counts the attempts at the trial's next step that were lost or failed, ``message`` says why the last
+    one was, and ``steps`` is what it used.
+    """
 
     kind: ClassVar[str] = "adopted"
     at: float
@@ -114,13 +137,66 @@ class Adopted:
     worker: str
     start: int
     idle: float = 0.0
+    attempt: int = 0
+    message: str = ""
+    steps: int = 0
+    drift: float = 0.0
 
 
-Event = Opened | Budgeted | Granted | Reported | Closed | Adopted
+@dataclass(frozen=True, slots=True)
+class Released:
+    kind: ClassVar[str] = "released"
+    at: float
+    trial: int
+    message: str = ""
+    drift: float = 0.0
 
-_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Opened, Budgeted, Granted, Reported, Closed, Adopted)}
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """``reason`` is empty if a stopped study goes on."""
+
+    kind: ClassVar[str] = "stopped"
+    at: float
+    reason: str = ""
+    drift: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    kind: ClassVar[str] = "enqueued"
+    at: float
+    config: Mapping[str, Any]
+    drift: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """``readings`` are in the order of their steps, each with ``step``, ``value`` and what else a reading has.
+
+    ``failed`` is why the trial failed, empty if it did not, and ``source`` says where the result comes from.
+    """
+
+    kind: ClassVar[str] = "added"
+    at: float
+    config: Mapping[str, Any]
+    readings: Sequence[Mapping[str, Any]]
+    failed: str = ""
+    source: str = ""
+    drift: float = 0.0
+
+
+Event = Opened | Budgeted | Granted | Reported | Closed | Adopted | Released | Stopped | Enqueued | Added
+
+_KINDS: dict[str, type[Event]] = {
+    kind.kind: kind
+    for kind in (Opened, Budgeted, Granted, Reported, Closed, Adopted, Released, Stopped, Enqueued, Added)
+}
 _NAMES = {kind: tuple(f.name for f in fields(kind) if f.name != "at") for kind in _KINDS.values()}
 _DEFAULTS = {kind: {f.name: f.default for f in fields(kind)} for kind in _KINDS.values()}
+
+
+_encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def to_json(event: Event) -> str:
@@ -131,8 +207,8 @@ def to_json(event: Event) -> str:
     for name in _NAMES[kind]:
         value = getattr(event, name)
         if value != defaults[name]:
-            body[name] = _finite_metrics(value) if name == "metrics" else value
-    return json.dumps(body, separators=(",", ":"), allow_nan=False)
+            body[name] = _WRITTEN[name](value) if name in _WRITTEN else value
+    return _encoded(body)
 
 
 def _finite_metrics(metrics: Mapping[str, float]) -> dict[str, float | str]:
@@ -140,26 +216,111 @@ def _finite_metrics(metrics: Mapping[str, float]) -> dict[str, float | str]:
     return {name: m if math.isfinite(m) else str(m) for name, m in metrics.items()}
 
 
-def from_json(kind: str, at: float, body: str, seq: int) -> Event:
-    """The event of a stored row; anything unreadable is an error that names the row."""
+def _with_tuples(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: with_tags(value) for name, value in config.items()}
+
+
+def _written_readings(readings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: _finite_metrics(m) if name == "metrics" else m for name, m in one.items()} for one in readings]
+
+
+def _read_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(m) for name, m in metrics.items()}
+
+
+def _read_readings(readings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: _read_metrics(m) if name == "metrics" else m for name, m in one.items()} for one in readings]
+
+
+def _without_tuples(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if config is None else {name: without_tags(value) for name, value in config.items()}
+
+
+# How the fields are written that JSON cannot hold as they are, and how they are read back.
+_WRITTEN: dict[str, Callable[[Any], Any]] = {
+    "metrics": _finite_metrics,
+    "config": _with_tuples,
+    "readings": _written_readings,
+}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "metrics": _read_metrics,
+    "config": _without_tuples,
+    "readings": _read_readings,
+}
+
+
+def from_json(kind: str, at: float, body: str | bytes, seq: int) -> Event:
+    """The event of a stored row; anything that no event of ours can hold is an error that names the row."""
     try:
         given = json.loads(body)
         version = given.pop("v")
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise CorruptLog(f"event {seq} of the log is unreadable: {str(body)[:80]!r}") from None
-    if not isinstance(version, int) or version > FORMAT:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        raise CorruptLog(f"event {seq} of the log is unreadable: {str(body)[:80]!r}", seq) from None
+    if type(version) is not int or version > FORMAT:
         raise NewerLog(
-            f"event {seq} of the log has format {version!r}; this version of shoestring reads up to {FORMAT}: "
+            f"event {seq} of the log has format {version!r:.40}; this version of shoestring reads up to {FORMAT}: "
             "upgrade shoestring to open this study"
         )
     if version < FORMAT:
-        raise OlderLog(
-            f"event {seq} of the log has format {version}, of shoestring 0.1; this version reads format {FORMAT}: "
-            "finish or export the study with shoestring 0.1, or start a new one under another name"
-        )
-    if given.get("metrics"):
-        given["metrics"] = {name: float(m) for name, m in given["metrics"].items()}
+        raise OlderLog(older_format(f"event {seq} of the log has format {version}"))
     try:
+        checks = _CHECKS[kind]
+        for name, value in given.items():
+            if not checks[name](value):
+                raise ValueError(f"{name} is {value!r:.80}")
+        if not _is_number(at):
+            raise ValueError(f"it is stamped {at!r:.80}")
+        for name in _READ.keys() & given.keys():
+            given[name] = _READ[name](given[name])
         return _KINDS[kind](at=float(at), **given)
     except (KeyError, TypeError, ValueError) as error:
-        raise CorruptLog(f"event {seq} of the log is not a valid {kind!r} event: {error}") from None
+        raise CorruptLog(f"event {seq} of the log is not a valid {kind!r:.40} event: {error}", seq) from None
+
+
+def older_format(what: str) -> str:
+    return (
+        f"{what}, of an earlier version of shoestring; this one reads format {FORMAT}: finish or export the study with "
+        "that version, or start a new one under another name or in another file"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**63)
+
+
+def _is_metric(value: object) -> bool:
+    return _is_number(value) or value in ("nan", "inf", "-inf")
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_reading(value: object) -> bool:
+    if type(value) is not dict or not {"step", "value"} <= value.keys() <= {*_NUMBERS, "step", "metrics"}:
+        return False
+    metrics = value.get("metrics", {})
+    numbers = all(_is_number(value[name]) for name in _NUMBERS & value.keys())
+    return numbers and _is_whole(value["step"]) and type(metrics) is dict and all(map(_is_metric, metrics.values()))
+
+
+_NUMBERS = {"value", "low", "high", "cost"}
+_IS: dict[str, Callable[[Any], bool]] = {
+    "int": _is_whole,
+    "int | None": lambda value: value is None or _is_whole(value),
+    "float": _is_number,
+    "float | None": lambda value: value is None or _is_number(value),
+    "str": lambda value: type(value) is str,
+    "str | None": lambda value: value is None or type(value) is str,
+    "Mapping[str, Any]": lambda value: type(value) is dict,
+    "Mapping[str, Any] | None": lambda value: value is None or type(value) is dict,
+    "Mapping[str, float]": lambda value: type(value) is dict and all(map(_is_number, value.values())),
+    "Mapping[str, float] | None": lambda value: type(value) is dict and all(map(_is_metric, value.values())),
+    "Sequence[Mapping[str, Any]]": lambda value: type(value) is list and all(map(_is_reading, value)),
+    "Mode": get_args(Mode).__contains__,
+    "Rule": get_args(Rule).__contains__,
+    "Closing": get_args(Closing).__contains__,
+}
+# For each kind of event, what each of its fields may hold when it is read back: by the annotation of the field.
+_CHECKS = {name: {f.name: _IS[str(f.type)] for f in fields(kind) if f.name != "at"} for name, kind in _KINDS.items()}
+_CHECKS["opened"]["seed"] = lambda value: type(value) is int

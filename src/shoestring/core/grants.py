@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shoestring.core.budget import counted
 from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, written_state
 from shoestring.core.events import Granted
 from shoestring.core.history import History
 from shoestring.core.randomness import generator, integer
+from shoestring.core.untried import first_enqueued
 from shoestring.errors import BudgetError, MethodError, SpaceError
 from shoestring.spaces.axes import native
 from shoestring.spaces.codec import Config
@@ -17,7 +19,17 @@ from shoestring.spaces.codec import Config
 
 @dataclass(frozen=True)
 class Grant:
-    """Permission to run one trial from one step until another."""
+    """Permission to run one trial from one step until another.
+
+    ``trial`` is its number, ``config`` the configuration and ``seed`` the seed to train it with. ``start`` is the
+    last step that is done, 0 for a new trial, and ``until`` the one to train to. ``reason`` says why, in words.
+
+    >>> import shoestring as ss
+    >>> study = ss.Study({"x": (0.0, 1.0)}, budget="9 steps", max_resource=9, method="asha")
+    >>> grant = study.ask()
+    >>> grant.trial, grant.start, grant.until
+    (0, 0, 1)
+    """
 
     trial: int
     config: Config
@@ -27,17 +39,19 @@ class Grant:
     reason: str
 
 
-def next_grant(method: Method, history: History, worker: str, at: float) -> Granted | Wait | Done:
+def next_grant(method: Method, history: History, worker: str, at: float, drift: float = 0.0) -> Granted | Wait | Done:
     """What the method grants now, cut to what the budget can pay."""
+    if history.stopped:
+        return _nothing(history, history.stopped)
     unit = history.ledger.exhausted()
     if unit:
-        return _nothing(history, f"the budget of {history.ledger.budget.limits()[unit]:g} {unit} is spent")
+        return _nothing(history, f"the budget of {counted(unit, history.ledger.budget.limits()[unit])} is spent")
     decision = _decided(method, history)
     if isinstance(decision, (Wait, Done)):
         if isinstance(decision, Wait) and not history.running:
             raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")
         return _nothing(history, decision.reason)
-    granted = _granted(decision, history, worker, at)
+    granted = _granted(decision, history, worker, at, drift)
     return granted or _nothing(history, "the rest of the budget does not buy another step")
 
 
@@ -54,9 +68,17 @@ def _decided(method: Method, history: History) -> Decision:
     last = history.cached("last decision", _LastDecision)
     if last.position != history.position or last.method is not method:
         rng = generator(history.seed, len(history.grants), "decide")
-        last.decision = _checked(method.decide(history, rng), history, method)
+        last.decision = _checked(_with_enqueued(method.decide(history, rng), history), history, method)
         last.position, last.method = history.position, method
     return last.decision
+
+
+def _with_enqueued(decision: Decision, history: History) -> Decision:
+    """What the user enqueued is started before anything that a method chose by itself."""
+    if not history.queue or not isinstance(decision, Start) or decision.config == history.queue[0]:
+        return decision
+    first = first_enqueued(history)
+    return replace(decision, config=first.config, reason=first.reason, explanation={}, sampler_state=None)
 
 
 def _checked(decision: Decision, history: History, method: Method) -> Decision:
@@ -93,7 +115,9 @@ def _nothing(history: History, reason: str) -> Wait | Done:
     return Wait(reason) if history.running else Done(reason)
 
 
-def _granted(decision: Start | Continue | Replicate, history: History, worker: str, at: float) -> Granted | None:
+def _granted(
+    decision: Start | Continue | Replicate, history: History, worker: str, at: float, drift: float
+) -> Granted | None:
     trial = history.trials[decision.trial] if isinstance(decision, Continue) else None
     index = trial.index if trial else len(history.trials)
     start = trial.step if trial else 0
@@ -121,7 +145,7 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
         seed=trial.seed if trial else integer(history.seed, index, "trial"),
         start=start,
         until=until,
-        reason=decision.reason + (f" (cut to the {until - start} steps that are left)" if until < wanted else ""),
+        reason=decision.reason + (f" (cut to step {until}, where the budget ends)" if until < wanted else ""),
         worker=worker,
         config=decision.config if isinstance(decision, Start) else None,
         goal=wanted if until < wanted else None,
@@ -129,4 +153,5 @@ def _granted(decision: Start | Continue | Replicate, history: History, worker: s
         state=written_state(decision.state),
         sampler_state=written_state(decision.sampler_state) if isinstance(decision, Start) else None,
         reserved=0.0 if history.ledger.budget.cost is None else (until - start) * history.expected_cost(trial),
+        drift=drift,
     )

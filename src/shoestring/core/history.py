@@ -13,18 +13,38 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
+from shoestring._tables import pairs_table
 from shoestring.core.budget import Budget, Ledger
-from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Event, Granted, Opened, Reported, Rule
+from shoestring.core.events import (
+    Added,
+    Adopted,
+    Budgeted,
+    Closed,
+    Closing,
+    Enqueued,
+    Event,
+    Granted,
+    Opened,
+    Released,
+    Reported,
+    Rule,
+    Stopped,
+)
+from shoestring.core.objections import objection
+from shoestring.core.randomness import integer
 from shoestring.core.readings import Reading
-from shoestring.core.recommendation import RULES, Best, Recommended, best_of, check_rule, updated
+from shoestring.core.recommendation import Best, Recommended, best_of, check_rule, updated
+from shoestring.core.trial_rows import reading_rows, summary_row
 from shoestring.errors import CorruptLog
-from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.codec import Codec, Config, copied
 from shoestring.spaces.serialisation import deserialised
 
 T = TypeVar("T")
 TrialState = Literal["running", "paused", Closing]
+# The states of a trial that its configuration may be the cause of: a process that is lost often ran out of memory.
+FAILED: tuple[TrialState, ...] = ("failed", "lost")
 
 
 @dataclass(slots=True, eq=False)
@@ -33,9 +53,11 @@ class TrialRecord:
 
     ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its
     last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
-    ``explanation`` is what that grant was decided on, for people to read. ``recommended`` is what the study's rule
-    makes of the readings, ``seconds`` is how long its steps took, and ``closed_after`` how many readings the study had
-    when it ended.
+    ``reason`` and ``explanation`` say what that grant was decided on, for people to read. ``recommended`` is what the
+    study's rule makes of the readings, ``seconds`` is how long its steps took, and ``closed_after`` how many readings
+    the study had when it ended. ``worker`` is who runs it, empty if nobody does, ``holders`` how often it went from one
+    worker to another, and ``attempts`` how many attempts at its next step were lost or failed. ``foreign`` is a trial
+    from elsewhere that was not continued here: nothing was paid for it, and there are no files of it.
     """
 
     index: int
@@ -53,12 +75,20 @@ class TrialRecord:
     readings: dict[int, Reading] = field(default_factory=dict)
     losses: dict[int, float] = field(default_factory=dict)
     goal: int = 0
+    reason: str = ""
     explanation: Mapping[str, Any] = field(default_factory=dict)
     granted: int = 0
     reported_at: float = 0.0
     closed_after: int = 0
     seconds: float = 0.0
     recommended: Recommended | None = None
+    holders: int = 0
+    attempts: int = 0
+    foreign: bool = False
+
+    def taken_by(self, worker: str) -> None:
+        self.holders += worker != self.worker
+        self.worker = worker
 
     def loss(self, step: int) -> float | None:
         """The loss at a step; a trial that ended early keeps its last one. None if not there yet."""
@@ -68,31 +98,32 @@ class TrialRecord:
             return None
         return next((self.losses[s] for s in sorted(self.losses, reverse=True) if s <= step), None)
 
+    def __repr__(self) -> str:
+        found = self.recommended
+        value = f", {self.readings[found.step].value:g} at step {found.step}" if found else ""
+        why = f": {self.message}" if self.message else ""
+        return f"<trial {self.index}, {self.state} after {self.step} steps{value}{why}; {dict(self.config)}>"
+
+    def _repr_html_(self) -> str:
+        row = self.summary()
+        return pairs_table(f"Trial {row.pop('trial')}", {name: value for name, value in row.items() if value != ""})
+
+    def summary(self) -> dict[str, Any]:
+        """The trial as one plain row; a parameter called like a column of ours gets a longer name."""
+        return summary_row(self)
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """The readings as plain rows; a parameter or metric called like a column of ours gets a longer name."""
-        none: Reading = Reading(None)  # type: ignore[arg-type]
-        for step, reading in self.readings.items() or [(0, none)]:
-            row: dict[str, Any] = {
-                "trial": self.index,
-                "arm": self.arm,
-                "replicate": self.replicate,
-                "state": self.state,
-                "step": step,
-                "value": reading.value,
-                "cost": reading.cost,
-                "seed": self.seed,
-            }
-            for kind, values in (("metric", reading.metrics), ("config", self.config)):
-                row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
-            yield row
+        return reading_rows(self)
 
 
 @dataclass(slots=True, eq=False)
 class Arm:
-    """One configuration, and the trials that ran it."""
+    """One configuration, and the trials that ran it; ``given`` if the user gave it, and no method chose it."""
 
     index: int
     config: Config
+    given: bool = False
     trials: list[TrialRecord] = field(default_factory=list)
 
 
@@ -100,8 +131,13 @@ class History:
     """The state of a study after the events so far.
 
     ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in log order and
-    only grow, so that a cache can be updated by what is new (:class:`Cursor`). ``running`` has the running trials by
-    index; ``codec`` translates configurations; ``max_resource`` and ``seed`` are those of the study.
+    only grow, so that a cache can be updated by what is new (:class:`Cursor`). ``granted_after`` has for each grant how
+    many readings and closings came before it. ``running`` has the running trials by index; ``codec`` translates
+    configurations; ``max_resource`` and ``seed`` are those of the study. ``queue`` has the
+    configurations that the user enqueued and that were not tried yet, ``arm_of`` the arm of a configuration by its key,
+    and ``given`` is how many arms the user gave. ``lowest`` is the reading with the lowest loss (trial, step, loss),
+    ``spent_then`` what was spent when it came; ``stopped`` is why the study was stopped before its end, empty if it was
+    not.
     """
 
     opened: Opened
@@ -110,12 +146,21 @@ class History:
     def __init__(self) -> None:
         self.position = 0
         self.now = 0.0
+        self.budget_from = ""  # the worker that changed the budget last
         self.trials: list[TrialRecord] = []
         self.arms: list[Arm] = []
         self.readings: list[tuple[TrialRecord, int, float]] = []
         self.closings: list[TrialRecord] = []
         self.running: dict[int, TrialRecord] = {}
+        self.queue: list[Config] = []
+        self.arm_of: dict[Hashable, int] = {}
+        self.given = 0
         self.grants: list[Granted] = []
+        self.granted_after: list[int] = []
+        self.drift = 0.0
+        self.stopped = ""
+        self.lowest: tuple[TrialRecord, int, float] | None = None
+        self.spent_then: dict[str, float] = {}
         self._caches: dict[Hashable, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -187,86 +232,31 @@ class History:
         self.check(event)
         self.absorb(event)
 
+    def restore(self, event: Event) -> None:
+        """Apply an event from a storage, where it can be anything: all that is wrong with it is a ``CorruptLog``."""
+        position = self.position
+        try:
+            self.apply(event)
+            if isinstance(event, Opened):
+                _ = self.codec  # a space that cannot be is refused here
+            elif isinstance(event, (Granted, Enqueued, Added)) and event.config is not None:
+                self.codec.check_stored(event.config)
+        except CorruptLog:
+            raise
+        except Exception as error:
+            raise CorruptLog(f"event {position} ({event.kind}) is malformed: {error}", position) from error
+
     def check(self, event: Event) -> None:
         """Raise :class:`CorruptLog` if the event cannot follow what has happened."""
-        wrong = self._objection(event)
+        wrong = objection(self, event)
         if wrong:
-            raise CorruptLog(f"event {self.position} ({event.kind}) cannot follow: {wrong}")
-
-    def _objection(self, event: Event) -> str | None:
-        if (self.position == 0) != isinstance(event, Opened):
-            return "a study is opened once, by its first event"
-        if isinstance(event, Opened) and event.recommend not in RULES:
-            return f"it recommends by {event.recommend!r}, and the rules are {', '.join(RULES)}"
-        if event.at < self.now:
-            return f"it is stamped {event.at}, before the event in front of it at {self.now}"
-        match event:
-            case Reported():
-                return self._objection_to_report(event)
-            case Granted():
-                return self._objection_to_grant(event)
-            case Closed() | Adopted():
-                return self._objection_to_change(event)
-        return None
-
-    def _objection_to_grant(self, event: Granted) -> str | None:
-        ledger, new = self.ledger, event.trial == len(self.trials)
-        if not new and not (0 <= event.trial < len(self.trials) and self.trials[event.trial].state == "paused"):
-            return f"trial {event.trial} is neither new nor paused"
-        if event.start != (0 if new else self.trials[event.trial].step) or event.until <= event.start:
-            return f"trial {event.trial} cannot be granted steps {event.start} to {event.until}"
-        if (event.arm == len(self.arms)) != (event.config is not None) or not 0 <= event.arm <= len(self.arms):
-            return f"arm {event.arm} must come with a configuration exactly when it is new"
-        if event.until - event.start > ledger.free("steps"):
-            return f"{event.until - event.start} steps are granted and {ledger.free('steps'):g} are left"
-        if new and ledger.free("evaluations") < 1:
-            return "no evaluation is left"
-        if event.reserved > ledger.free("cost") + 1e-9:
-            return f"a cost of {event.reserved:g} is set aside and {ledger.free('cost'):g} is left"
-        return self._objection_to_time(event.at, 0.0)
-
-    def _objection_to_report(self, event: Reported) -> str | None:
-        trial = self.running.get(event.trial)
-        if trial is None:
-            return f"trial {event.trial} is not running"
-        if not trial.step < event.step <= trial.until:
-            return f"step {event.step} of trial {event.trial} is outside of its grant {trial.step + 1} to {trial.until}"
-        if not math.isfinite(event.value):
-            return f"the value {event.value} is not finite"
-        if event.cost and event.cost > self.affordable_cost(trial, event.step) + 1e-9:
-            return f"a cost of {event.cost:g} is more than is left"
-        return self._objection_to_time(event.at, 0.0)
-
-    def _objection_to_change(self, event: Closed | Adopted) -> str | None:
-        trial = self.running.get(event.trial)
-        if trial is None:
-            return f"trial {event.trial} is not running"
-        if isinstance(event, Adopted):
-            if not 0 <= event.start <= trial.step:
-                return f"trial {event.trial} is at step {trial.step} and cannot be taken up at {event.start}"
-            if trial.step - event.start > self.ledger.free("steps"):
-                return f"{trial.step - event.start} steps would be run again and {self.ledger.free('steps'):g} are left"
-            return self._objection_to_time(event.at, event.idle)
-        if event.how not in get_args(Closing):
-            return f"a trial cannot end as {event.how!r}"
-        if not 0 <= event.steps <= trial.until - trial.step:
-            return f"{event.steps} steps cannot have been used since step {trial.step}"
-        if event.cost > trial.reserved + self.ledger.free("cost") + 1e-9:
-            return f"a cost of {event.cost:g} is more than is left"
-        return self._objection_to_time(event.at, 0.0)
-
-    def _objection_to_time(self, at: float, idle: float) -> str | None:
-        if not self.running or self.ledger.budget.seconds is None:
-            return None
-        if at - self.now - idle > self.ledger.free("seconds") + 1e-6:
-            return f"it comes {at - self.now - idle:g} s later and {self.ledger.free('seconds'):g} s are left"
-        return None
+            raise CorruptLog(f"event {self.position} ({event.kind}) cannot follow: {wrong}", self.position)
 
     def absorb(self, event: Event) -> None:
         """Apply an event that is known to be possible."""
         if self.running:
-            self.ledger.seconds += event.at - self.now - (event.idle if isinstance(event, Adopted) else 0.0)
-        self.now = event.at
+            self.ledger.seconds += event.at - self.now
+        self.now, self.drift = event.at, event.drift
         self.position += 1
         match event:
             case Reported():
@@ -277,14 +267,23 @@ class History:
                 self._close(event)
             case Adopted():
                 self._adopt(event)
+            case Released():
+                self.running[event.trial].taken_by("")
+            case Stopped():
+                self.stopped = event.reason
+            case Enqueued():
+                self.queue.append(copied(event.config))
+            case Added():
+                self._add(event)
             case Opened():
                 self.opened, self.ledger = event, Ledger(Budget(**event.budget))  # type: ignore[arg-type]
             case Budgeted():
                 self.ledger.budget = Budget(**event.budget)  # type: ignore[arg-type]
+                self.budget_from = event.worker
 
     def _grant(self, event: Granted) -> None:
         if event.config is not None:
-            self.arms.append(Arm(event.arm, dict(event.config)))
+            self._new_arm(event.config, given=False)
         if event.trial == len(self.trials):
             arm = self.arms[event.arm]
             trial = TrialRecord(
@@ -303,14 +302,45 @@ class History:
             self.ledger.evaluations += 1
         else:
             trial = self.trials[event.trial]
-            trial.state, trial.worker, trial.reserved = "running", event.worker, event.reserved
+            trial.state, trial.reserved = "running", event.reserved
             trial.start, trial.until = event.start, event.until
-        trial.goal, trial.explanation = event.goal or event.until, event.explanation or {}
+            trial.taken_by(event.worker)
+            trial.foreign = False
+        trial.goal, trial.reason, trial.explanation = event.goal or event.until, event.reason, event.explanation or {}
         trial.granted, trial.reported_at = self.position - 1, event.at
         self.running[event.trial] = trial
         self.grants.append(event)
+        self.granted_after.append(len(self.readings) + len(self.closings))
         self.ledger.committed_steps += event.until - event.start
         self.ledger.reserved += event.reserved
+
+    def _new_arm(self, config: Mapping[str, Any], given: bool) -> Arm:
+        key, waiting = Codec.key(config), len(self.queue)
+        self.queue = [one for one in self.queue if Codec.key(one) != key]
+        arm = Arm(len(self.arms), copied(config), given or len(self.queue) < waiting)
+        self.arms.append(arm)
+        self.arm_of.setdefault(key, arm.index)
+        self.given += arm.given
+        return arm
+
+    def _add(self, event: Added) -> None:
+        known = self.arm_of.get(Codec.key(event.config))
+        arm = self._new_arm(event.config, given=True) if known is None else self.arms[known]
+        index, last = len(self.trials), event.readings[-1]["step"] if event.readings else 0
+        seed = integer(self.seed, index, "trial")
+        trial = TrialRecord(index, arm.index, len(arm.trials), seed, arm.config, "", 0, max(last, 1), 0.0, foreign=True)
+        trial.goal, trial.granted, trial.reported_at = trial.until, self.position - 1, event.at
+        trial.reason = f"added from {event.source}" if event.source else "added by hand"
+        trial.state = "failed" if event.failed else "finished" if last >= (self.max_resource or 1) else "paused"
+        trial.message = event.failed
+        self.trials.append(trial)
+        arm.trials.append(trial)
+        for one in event.readings:
+            values = [one.get(name) for name in ("low", "high", "cost")]
+            self._take_in(trial, one["step"], Reading(one["value"], *values, **one.get("metrics", {})))
+        if event.failed:
+            trial.closed_after = len(self.readings)
+            self.closings.append(trial)
 
     def _report(self, event: Reported) -> None:
         trial, ledger = self.running[event.trial], self.ledger
@@ -320,23 +350,30 @@ class History:
         trial.reserved -= share
         ledger.reserved -= share
         ledger.cost += event.cost or 0.0
-        loss = self.sign * event.value
         trial.seconds += event.at - trial.reported_at
         trial.reported_at = event.at
-        trial.readings[event.step] = Reading(event.value, event.low, event.high, event.cost, **(event.metrics or {}))
-        trial.losses[event.step] = loss
-        trial.recommended = updated(self.opened.recommend, trial.recommended, trial.losses)
-        trial.step = event.step  # last: the display's thread looks up the loss of this step
-        self.readings.append((trial, event.step, loss))
+        trial.attempts = 0
+        reading = Reading(event.value, event.low, event.high, event.cost, **(event.metrics or {}))
+        self._take_in(trial, event.step, reading)
         if event.step == trial.until:
             trial.state = "finished" if event.step >= (self.max_resource or 1) else "paused"
             self._release(trial)
+
+    def _take_in(self, trial: TrialRecord, step: int, reading: Reading) -> None:
+        loss = self.sign * reading.value
+        trial.readings[step], trial.losses[step] = reading, loss
+        trial.recommended = updated(self.opened.recommend, trial.recommended, trial.losses)
+        trial.step = step  # last: the display's thread looks up the loss of this step
+        self.readings.append((trial, step, loss))
+        if self.lowest is None or loss < self.lowest[2]:
+            self.lowest, self.spent_then = self.readings[-1], self.ledger.spent()
 
     def _close(self, event: Closed) -> None:
         trial = self.running[event.trial]
         trial.state, trial.message, trial.closed_after = event.how, event.message, len(self.readings)
         self.ledger.steps += event.steps
         self.ledger.cost += event.cost
+        self.ledger.seconds -= event.idle
         self.ledger.committed_steps -= trial.until - trial.step
         self.closings.append(trial)
         self._release(trial)
@@ -351,9 +388,11 @@ class History:
     def _adopt(self, event: Adopted) -> None:
         trial = self.running[event.trial]
         again = [step for step in trial.readings if step > event.start]
-        self.ledger.steps += trial.step - event.start
+        self.ledger.steps += trial.step - event.start + event.steps
+        self.ledger.seconds -= event.idle
         self.ledger.cost += min(sum(trial.readings[s].cost or 0.0 for s in again), max(self.ledger.free("cost"), 0.0))
-        trial.worker, trial.reported_at = event.worker, event.at
+        trial.attempts, trial.reported_at = event.attempt, event.at
+        trial.taken_by(event.worker)
 
 
 def _share(trial: TrialRecord, step: int) -> float:

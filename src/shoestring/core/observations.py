@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoestring._arrays import Array, Codes, Mask
-from shoestring.core.history import Arm, Cursor, History, TrialRecord
+from shoestring.core.history import FAILED, Arm, Cursor, History, TrialRecord
 
 # For how many steps losses are kept up to date at the same time: samplers may fit at different steps of one study.
 _KEPT_STEPS = 8
@@ -38,7 +38,7 @@ class Observations:
     points     (n, d)   the arm in the unit cube, NaN where a parameter is inactive
     reached    (n,)     the furthest step of a trial that did not fail; one that finished
                         early counts as having reached the last step, as its loss stays
-    failed     (n,)     every trial of the arm failed
+    failed     (n,)     every trial of the arm failed or was lost
     pending    (n,)     a trial of the arm is running
     last       (n,)     the number of its last reading among all readings, from 1; 0 if none
     last_loss  (n,)     the loss of that reading
@@ -106,7 +106,7 @@ class Observations:
         """An arm's row is recomputed from its trials, so it cannot depend on when it was read."""
         arm = self._arms[index]
         self._room["reached"][index] = max(_reached(trial, last) for trial in arm.trials)
-        self._room["failed"][index] = all(trial.state == "failed" for trial in arm.trials)
+        self._room["failed"][index] = all(trial.state in FAILED for trial in arm.trials)
         for step, column in self._columns.items():
             column[index] = _mean_loss(arm, step)
 
@@ -135,13 +135,13 @@ class Observations:
 
 
 def _reached(trial: TrialRecord, last: int | None) -> int:
-    if trial.state == "failed":
+    if trial.state in FAILED:
         return 0
     return max(trial.step, last or 0) if trial.state == "finished" else trial.step
 
 
 def _mean_loss(arm: Arm, step: int) -> float:
-    found = [trial.loss(step) for trial in arm.trials if trial.state != "failed"]
+    found = [trial.loss(step) for trial in arm.trials if trial.state not in FAILED]
     losses = [loss for loss in found if loss is not None]
     return sum(losses) / len(losses) if losses else math.nan
 

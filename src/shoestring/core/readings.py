@@ -15,6 +15,10 @@ from shoestring.errors import ReadingError
 class Reading:
     """One observed value, optionally with bounds, a cost and extra metrics.
 
+    ``value`` is what is tuned; ``low`` and ``high`` are the ends of its 95 % interval, if you know it, and ``cost``
+    is what the step cost, in the unit of ``Budget(cost=...)``. Any other keyword is a metric that is kept with the
+    reading.
+
     >>> from shoestring import Reading
     >>> Reading(0.25, low=0.2, high=0.3, cost=1.5, accuracy=0.9).metrics["accuracy"]
     0.9
@@ -42,6 +46,14 @@ class Reading:
         put(self, "metrics", metrics)
 
 
+def reading_with(value: Any, metrics: Mapping[str, Any]) -> Reading:
+    """A reading from a value, or from a reading, and further metrics; nothing is checked yet."""
+    if not isinstance(value, Reading):
+        return Reading(value, **metrics)
+    own = {"low": value.low, "high": value.high, "cost": value.cost, **value.metrics}
+    return Reading(value.value, **{**own, **metrics})
+
+
 def checked_reading(given: object) -> Reading:
     """A usable reading from what an objective gave, or an error that says why it is not one."""
     if not isinstance(given, Reading):
@@ -65,7 +77,7 @@ def _number(what: str, given: Any) -> float:
     if isinstance(given, (str, bytes, bool)) or given is None:
         raise ReadingError(f"{what} is {_shown(given)}, not a number")
     try:
-        number = float(given)
+        number = _as_float(given)
     except Exception:  # whatever a foreign type raises when it is no number
         raise ReadingError(f"{what} is {_shown(given)}, not a number") from None
     if not math.isfinite(number):
@@ -73,9 +85,14 @@ def _number(what: str, given: Any) -> float:
     return number
 
 
+def _as_float(given: Any) -> float:
+    """A number of any type; PyTorch warns of a tensor with a gradient, such as a loss, unless it is detached."""
+    return float(given.detach() if hasattr(given, "detach") else given)
+
+
 def _metric(name: str, given: Any) -> float:
     try:
-        return float(given)
+        return _as_float(given)
     except Exception:
         raise ReadingError(f"the reading's metric {name!r} is {_shown(given)}, not a number") from None
 
@@ -87,6 +104,15 @@ def _shown(given: Any) -> str:
     except Exception:
         text = f"a {type(given).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def refuse_other_value(trial: int, step: int, known: Reading, given: object) -> None:
+    """A reading that is known already may be reported again, with the same value."""
+    value = given.value if isinstance(given, Reading) else given
+    if value != known.value:
+        raise ReadingError(
+            f"step {step} of trial {trial} has the reading {known.value!r} and is now reported as {value!r}"
+        )
 
 
 def readings_by_step(start: int, until: int, readings: object) -> Mapping[int, object]:

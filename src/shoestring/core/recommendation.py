@@ -23,8 +23,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from shoestring._tables import pairs_table
 from shoestring.core.events import Rule
-from shoestring.errors import MethodError
+from shoestring.errors import EverythingFailed, MethodError
+from shoestring.spaces.codec import copied
 
 if TYPE_CHECKING:
     from shoestring.core.history import History, TrialRecord
@@ -49,6 +51,11 @@ class Best:
     value: float
     error: float | None
     step: int
+
+    def _repr_html_(self) -> str:
+        error = {} if self.error is None else {"standard error": self.error}
+        at = {"step": self.step, "trial": self.trial, "configuration": self.arm}
+        return pairs_table("Best", {"value": self.value, **error, **at, **self.config})
 
 
 class Recommended(NamedTuple):
@@ -90,6 +97,24 @@ def recommended(rule: Rule, losses: dict[int, float]) -> Recommended | None:
     return found
 
 
+def required_best(history: History) -> Best:
+    """What a study recommends; an error that shows the first failure if there is nothing to recommend."""
+    found = history.best()
+    if found is None:
+        raise EverythingFailed(_first_failure(history))
+    return found
+
+
+def _first_failure(history: History) -> str:
+    failed = next((trial for trial in history.closings if trial.state != "finished"), None)
+    if failed is None:
+        return "there is no reading yet"
+    return (
+        f"no trial gave a usable reading; {len(history.closings)} ended without one, "
+        f"the first (trial {failed.index}, {failed.config}) as {failed.state}: {failed.message}"
+    )
+
+
 def best_of(history: History, rule: Rule) -> Best | None:
     """What a history recommends by a rule; None without a reading."""
     if len(history.trials) > len(history.arms):
@@ -103,7 +128,7 @@ def best_of(history: History, rule: Rule) -> Best | None:
     if found is None:
         return None
     (loss, step), trial = found
-    return Best(trial.arm, trial.index, dict(trial.config), history.sign * loss, None, step)
+    return Best(trial.arm, trial.index, copied(trial.config), history.sign * loss, None, step)
 
 
 def _best_mean(history: History) -> Best | None:
@@ -121,4 +146,4 @@ def _best_mean(history: History) -> Best | None:
     mean, there = found
     n, trial = len(there), min(there, key=lambda trial: trial.losses[step])
     error = math.sqrt(sum((t.losses[step] - mean) ** 2 for t in there) / (n - 1) / n) if n > 1 else None
-    return Best(trial.arm, trial.index, dict(trial.config), history.sign * mean, error, step)
+    return Best(trial.arm, trial.index, copied(trial.config), history.sign * mean, error, step)

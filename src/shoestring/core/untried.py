@@ -6,7 +6,7 @@ that is here and in the codec.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -15,28 +15,21 @@ from shoestring._arrays import Mask
 from shoestring.core.decisions import Proposal, Sampler
 from shoestring.core.history import Cursor, History
 from shoestring.errors import MethodError
-from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.codec import Codec, Config, copied
 
 # How often a sampler is asked again if it repeats itself, and how many random configurations are drawn after that.
 _ATTEMPTS = 32
 _DRAWS = 1000
 
 
-class _Tried:
-    """The keys of the configurations that were started, kept up to date as arms are added."""
-
-    def __init__(self) -> None:
-        self.keys: set[Hashable] = set()
-        self._arms = Cursor()
-
-    def update(self, history: History) -> set[Hashable]:
-        self.keys.update(Codec.key(arm.config) for arm in self._arms.new(history.arms))
-        return self.keys
+def tried(history: History) -> Collection[Hashable]:
+    """The keys of all configurations that were tried, are running or come from elsewhere; failed ones included."""
+    return history.arm_of.keys()
 
 
-def tried(history: History) -> set[Hashable]:
-    """The keys of all configurations that were tried or are running, failed ones included."""
-    return history.cached("tried", _Tried).update(history)
+def first_enqueued(history: History) -> Proposal:
+    """The configuration that the user wants to be tried next; there is one."""
+    return Proposal(copied(history.queue[0]), "it was enqueued")
 
 
 class _FreeRows:
@@ -72,9 +65,12 @@ def random_config(history: History, rng: np.random.Generator) -> Config:
 def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) -> Proposal | None:
     """A proposal that was not tried before; None if there is none.
 
-    A sampler that repeats itself is asked again. If it insists, a random untried configuration is taken. On a table
-    the proposal is moved to the nearest row that is still free.
+    What the user enqueued comes first, and the sampler is not asked. A sampler that repeats itself is asked again. If
+    it insists, a random untried configuration is taken. On a table the proposal is moved to the nearest row that is
+    still free.
     """
+    if history.queue:
+        return first_enqueued(history)
     codec, keys = history.codec, tried(history)
     if codec.rows is not None:
         return _nearest_row(_proposed(sampler, history, rng), history) if free_rows(history).any() else None

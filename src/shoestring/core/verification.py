@@ -32,7 +32,7 @@ def verified(events: Iterable[Event], method: Method) -> Verification:
     history, checked = History(), 0
     for position, event in enumerate(events):
         if isinstance(event, Granted):
-            again = next_grant(method, history, event.worker, event.at)
+            again = next_grant(method, history, event.worker, event.at, event.drift)
             if again != event:
                 return Verification(checked, position, _difference(event, again))
             checked += 1

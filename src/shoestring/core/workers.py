@@ -1,22 +1,29 @@
-"""The identity of whoever runs a trial, whether it is still alive, and the clock.
+"""The identity of whoever runs a trial, whether its process is gone, and the clocks.
 
-A worker is named host/pid/start/number. The start time of the process distinguishes it from a later one with the same
-pid; the number counts the studies that the process opened.
+A worker is named host@place/pid/start/number. The place is the machine since its last start and the pid namespace, so
+two containers with one host name are two places. The start time of the process distinguishes it from a later one with
+the same pid; the number counts the studies that the process opened.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import socket
 import time
+import uuid
+from functools import cache
 from pathlib import Path
 
 _numbers = itertools.count()
 _ended: set[str] = set()
+# Whoever asks for a trial and tells its result in another process: the end of none of them says anything.
+BY_HAND = "by hand"
 
 
 def now() -> float:
+    """The time of day, in seconds; somebody may set this clock at any time."""
     return time.time()
 
 
@@ -27,7 +34,7 @@ def ticks() -> float:
 
 def new_worker() -> str:
     """A new worker name for a study that is opened in this process."""
-    return f"{socket.gethostname()}/{os.getpid()}/{_start_time(os.getpid())}/{next(_numbers)}"
+    return f"{socket.gethostname()}@{_place()}/{os.getpid()}/{_start_time(os.getpid())}/{next(_numbers)}"
 
 
 def retire(worker: str) -> None:
@@ -35,21 +42,34 @@ def retire(worker: str) -> None:
     _ended.add(worker)
 
 
-def is_alive(worker: str) -> bool:
-    """Whether a worker may still report. One on another host cannot be checked and counts as alive."""
-    host, _, rest = worker.partition("/")
-    pid, _, rest = rest.partition("/")
-    if host != socket.gethostname():
-        return bool(rest)
-    if worker in _ended or not pid.isdigit():
+def process_is_gone(worker: str) -> bool | None:
+    """Whether the process of a worker is gone; None if it runs in another place and cannot be checked from here."""
+    if worker == BY_HAND:
         return False
+    place, _, rest = worker.partition("/")
+    pid, _, rest = rest.partition("/")
+    if not pid.isdigit() or worker in _ended:
+        return True
+    if place.rpartition("@")[2] != _place():
+        return None
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
-        return False
+        return True
     except PermissionError:
         pass
-    return _start_time(int(pid)) == rest.partition("/")[0]
+    return _start_time(int(pid)) != rest.partition("/")[0]
+
+
+@cache
+def _place() -> str:
+    """A short name of where process numbers mean the same as here."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:  # not Linux: a machine has one space of process numbers
+        boot, namespace = f"{uuid.getnode()}", socket.gethostname()
+    return hashlib.sha256(f"{boot} {namespace}".encode()).hexdigest()[:8]
 
 
 def _start_time(pid: int) -> str:

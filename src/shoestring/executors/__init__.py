@@ -1,4 +1,9 @@
-"""Executors: where trials run (in this process, in spawned ones, or on a virtual clock)."""
+"""Executors: where trials run (in this process, in spawned ones, on a Ray cluster, or on a virtual clock).
+
+``ss.tune(..., workers=4)`` is ``executor=ss.executors.Processes(4)``. For an executor of your own, a ``Job`` is a
+grant: its ``trial`` and ``arm``, the ``replicate``, the ``config`` and the ``seed``. A ``Report`` says of a ``trial``
+and a ``step`` ``how`` it went, with the ``reading`` or a ``message``, and the ``seconds`` that it took.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
     )
     from shoestring.executors.inline import Inline as Inline
     from shoestring.executors.processes import Processes as Processes
+    from shoestring.executors.ray import Ray as Ray
     from shoestring.executors.simulated import Simulated as Simulated
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -22,6 +28,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "base": "Executor Job Report Session Trial",
         "inline": "Inline",
         "processes": "Processes",
+        "ray": "Ray",
         "simulated": "Simulated",
     },
 )

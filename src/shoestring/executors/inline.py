@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, TypeVar
 
 from shoestring.core.options import check_whole
-from shoestring.core.workers import now
+from shoestring.core.workers import ticks
 from shoestring.executors.base import Job, Report, is_stateless
 from shoestring.executors.checkpoints import files_of
-from shoestring.executors.stepper import HeldTrials, Stepper
+from shoestring.executors.stepper import HeldTrials, Stepper, TimeIsUp
 
-
-class _TimeIsUp(BaseException):
-    """Raised inside a step when the budget's time ends; not an Exception, so that objectives do not catch it."""
+T = TypeVar("T")
+# Seconds between two interruptions of a step that must end: a bare ``except:`` in an objective may catch the first.
+_AGAIN = 0.2
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,14 @@ class Inline:
 class InlineSession:
     slots = 1
     resubmits_running = False
-    now = staticmethod(now)
+    now = staticmethod(ticks)
 
     def __init__(self, objective: Any, directory: Path, alive: int) -> None:
         self._stateless = is_stateless(objective)
         self._directory = directory
         self._held = HeldTrials(objective, directory, alive, leftovers=directory.exists())
         self._current: Stepper | None = None
+        self._began: float | None = None
         self._interrupted = False
         self._previous_handler = self._note_interrupts()
 
@@ -66,25 +68,32 @@ class InlineSession:
     def submit(self, job: Job) -> None:
         self._current = self._held.stepper(job)
 
+    def began(self, trial: int) -> float | None:
+        return self._began
+
     def collect(self, until: float | None) -> list[Report]:
         current = self._current
         if current is None:
             return []
+        self._began = ticks()
         try:
-            with _interrupted_at(until):
-                report = current.advance()
-        except _TimeIsUp:
+            report = interrupted_at(until, current.advance)
+        except TimeIsUp:
             self._current = None  # the driver ends the trial
             return []
+        self._began = None
         if self._interrupted:
             raise KeyboardInterrupt
         if report.completes(current.job):
             self._current = None
+        if not report.held:
+            self._held.drop(report.trial)
         return [report]
 
     def cancel(self, trial: int) -> None:
         if self._current is not None and self._current.job.trial == trial:
             self._current = None
+        self._began = None
         self._held.drop(trial)
 
     def close(self) -> None:
@@ -98,22 +107,36 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-@contextmanager
-def _interrupted_at(time: float | None) -> Iterator[None]:
-    """Interrupt the block at a time, where the system can do that (Unix, main thread)."""
+def interrupted_at(time: float | None, function: Callable[[], T]) -> T:
+    """What a function returns; ``TimeIsUp`` is raised in it at a time, where the system can do so (Unix, main thread).
+
+    The alarm can ring at any moment, also before the function starts and after it has ended. The exception is raised
+    only while it runs: anywhere else it would leave the timer running, which would interrupt whatever comes later.
+    """
     if time is None or not hasattr(signal, "setitimer") or not _in_main_thread():
-        yield
-        return
+        return function()
+    block: FrameType | None = None
 
-    def interrupt(*_: Any) -> None:
-        raise _TimeIsUp
+    def run() -> T:
+        nonlocal block
+        block = sys._getframe()
+        if ticks() >= time:
+            raise TimeIsUp
+        return function()
 
-    started, previous = now(), signal.signal(signal.SIGALRM, interrupt)
-    outer, _ = signal.setitimer(signal.ITIMER_REAL, max(time - started, 1e-6))
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        while frame is not None and frame is not block:
+            frame = frame.f_back
+        if frame is not None:
+            raise TimeIsUp
+
+    started, previous = ticks(), signal.signal(signal.SIGALRM, interrupt)
+    outer, again = signal.setitimer(signal.ITIMER_REAL, max(time - started, 1e-6), _AGAIN)
     try:
-        yield
+        return run()
     finally:
+        block = None
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
         if outer:  # a study inside a step of another: the outer deadline still holds
-            signal.setitimer(signal.ITIMER_REAL, max(outer - (now() - started), 1e-6))
+            signal.setitimer(signal.ITIMER_REAL, max(outer - (ticks() - started), 1e-6), again)

@@ -1,8 +1,7 @@
-"""Loading a user's file for the objective that it defines.
+"""Importing a user's file for the objective that it defines.
 
-A script that defines an objective usually also calls ``tune`` at its end. When the file is loaded only for its
-objective (by a worker process or by the command line), that call stops the loading instead, so that no
-``if __name__ == "__main__"`` is needed.
+The command line does this; what is under ``if __name__ == "__main__":`` does not run then. A worker process loads no
+script: it is sent the objective (``shipping.py``).
 """
 
 from __future__ import annotations
@@ -14,41 +13,43 @@ from pathlib import Path
 from shoestring.errors import ObjectiveError
 
 _loading = 0
+# The name of a script that was imported, as with multiprocessing. It is also a name of the main module, so what a trial
+# pickled into its checkpoint is found again, whether it was the script itself or the command line that ran the trial.
+SCRIPT = "__mp_main__"
+sys.modules.setdefault(SCRIPT, sys.modules["__main__"])
 
 
-class StopLoading(BaseException):
+class _CalledWhileLoading(BaseException):
     """Ends the loading of a file; not an Exception, so that the file's own handlers do not catch it."""
 
 
-def stop_if_loading() -> None:
+def refuse_while_loading() -> None:
+    """Called by what runs a study: a file that is only imported must not run one."""
     if _loading:
-        raise StopLoading
+        raise _CalledWhileLoading
 
 
-def load_file(path: Path, name: str, package: str = "") -> types.ModuleType:
-    """The module of a file, run as ``name`` up to its first call of ``tune`` or ``Study.run``.
-
-    A script is loaded under two names, as with multiprocessing: classes that a worker pickled into a checkpoint
-    belong to ``__mp_main__``, those that the script itself pickled to ``__main__``.
-    """
+def load_file(path: Path) -> types.ModuleType:
+    """Import a file as a module, in the place of the script of this process."""
     global _loading
     try:
         source = path.read_bytes()
     except OSError as error:
         raise ObjectiveError(f"the file {path} cannot be read: {error.strerror}") from None
-    module = types.ModuleType("__mp_main__" if name == "__main__" else name)
+    module = types.ModuleType(SCRIPT)
     module.__file__ = str(path)
-    module.__package__ = package  # for the relative imports of a script that was run with python -m
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    for known_as in ("__main__", "__mp_main__") if module.__name__ == "__mp_main__" else (name,):
-        sys.modules[known_as] = module
+    sys.modules["__main__"] = sys.modules[SCRIPT] = module
     _loading += 1
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
-    except StopLoading:
-        pass
+    except _CalledWhileLoading:
+        raise ObjectiveError(
+            f"{path.name} runs a study when it is imported; put its calls of tune and Study.run under "
+            '`if __name__ == "__main__":`, or run the file itself with python'
+        ) from None
     finally:
         _loading -= 1
     return module

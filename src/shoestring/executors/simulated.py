@@ -17,7 +17,8 @@ from shoestring.core.options import check_whole
 from shoestring.errors import ObjectiveError
 from shoestring.executors.base import Job, Report
 from shoestring.executors.checkpoints import files_of
-from shoestring.executors.stepper import HeldTrials, ended, failed
+from shoestring.executors.failures import ended, failed
+from shoestring.executors.stepper import HeldTrials
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,17 @@ class SimulatedSession:
         self._now = 0.0
         self._due: list[tuple[float, int, int]] = []  # a heap of (time, order, trial)
         self._jobs: dict[int, Job] = {}
+        self._began: dict[int, float] = {}
 
     def now(self) -> float:
         return self._now
 
     def resume_from(self, trial: int, step: int) -> int:
         return step
+
+    def began(self, trial: int) -> float | None:
+        began = self._began.get(trial, math.inf)
+        return began if began < self._now else None
 
     def submit(self, job: Job) -> None:
         self._now = max(self._now, job.at)
@@ -67,7 +73,7 @@ class SimulatedSession:
             raise ObjectiveError(
                 f"step {step} of {job.config} takes {duration!r} seconds; a duration is a finite number, 0 or more"
             )
-        self._jobs[job.trial] = job
+        self._jobs[job.trial], self._began[job.trial] = job, at
         heapq.heappush(self._due, (at + duration, job.order, job.trial))
 
     def collect(self, until: float | None) -> list[Report]:
@@ -82,7 +88,7 @@ class SimulatedSession:
         heapq.heappop(self._due)
         self._now = max(self._now, at)
         job = self._jobs.pop(trial)
-        report = self._advance(job)
+        report = self._advance(job)._replace(seconds=at - self._began[trial])
         if not report.completes(job):
             self._schedule(job._replace(known=report.step), at)
         return [report]
@@ -92,7 +98,10 @@ class SimulatedSession:
             # Known steps that are run again, because no snapshot was taken after them, cost no virtual time.
             held = self._held.holds(job.trial, job.known)
             start = job.known if held or not job.known else files_of(self._directory, job.trial).newest(job.known)
-            return self._held.stepper(job._replace(start=start)).advance()
+            report = self._held.stepper(job._replace(start=start)).advance()
+            if not report.held:
+                self._held.drop(report.trial)
+            return report
         step = job.known + 1
         try:
             return Report(job.trial, step, "reading", self._reading(job.config, step, job.seed))

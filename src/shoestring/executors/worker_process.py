@@ -7,7 +7,6 @@ ends the process at once.
 from __future__ import annotations
 
 import os
-import pickle
 import queue
 import signal
 import sys
@@ -18,20 +17,27 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.core.readings import checked_reading
-from shoestring.errors import ObjectiveError, ReadingError
-from shoestring.executors.base import Report
-from shoestring.executors.loading import load_file
+from shoestring.errors import ReadingError, StorageError
+from shoestring.executors.base import Job, Report
+from shoestring.executors.shipping import from_bytes, to_bytes
 from shoestring.executors.stepper import HeldTrials, error_line
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs to start: the files to load, and the pickled objective that refers to them."""
+    """What a worker needs to start: the objective by value, and where it finds the modules that this refers to."""
 
-    files: tuple[tuple[str, str, str], ...]
-    path: tuple[str, ...]
     objective: bytes
+    path: tuple[str, ...]
+    arguments: tuple[str, ...]
     directory: Path
+    worker: int = 0
+    device: Any = None
+
+
+def setup_for(objective: Any, directory: Path) -> Setup:
+    """What a worker of this process needs."""
+    return Setup(to_bytes(objective), tuple(sys.path), tuple(sys.argv), directory)
 
 
 def main() -> None:
@@ -39,9 +45,9 @@ def main() -> None:
     parent: Connection = Connection(int(sys.argv[1]))
     inbox: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(parent, inbox), daemon=True).start()
-    setup: Setup = inbox.get()[1]
+    setup: Setup = inbox.get()
     try:
-        held = HeldTrials(_objective(setup), setup.directory)
+        trials = WorkerTrials(setup)
     except BaseException as error:
         parent.send(error_line(error))
         return
@@ -49,12 +55,28 @@ def main() -> None:
     while True:
         order, argument = inbox.get()
         if order == "drop":
-            held.drop(argument)
+            trials.drop(argument)
         else:
-            report = _checked(held.stepper(argument).advance())
-            if report.how != "reading":
-                held.drop(report.trial)
-            parent.send(report)
+            parent.send(trials.step(argument))
+
+
+class WorkerTrials:
+    """The trials of a worker: it loads the objective, advances them as ordered, and holds the paused ones."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.held = HeldTrials(_objective(setup), setup.directory, worker=setup.worker, device=setup.device)
+
+    def step(self, job: Job) -> Report:
+        try:
+            report = _checked(self.held.stepper(job).advance())
+        except StorageError as error:  # the parent stops the run
+            report = Report(job.trial, job.known + 1, "storage", message=str(error), held=False)
+        if not report.held:
+            self.held.drop(report.trial)
+        return report
+
+    def drop(self, trial: int) -> None:
+        self.held.drop(trial)
 
 
 def _listen(parent: Connection, inbox: queue.Queue[Any]) -> None:
@@ -66,16 +88,9 @@ def _listen(parent: Connection, inbox: queue.Queue[Any]) -> None:
 
 
 def _objective(setup: Setup) -> Any:
+    sys.argv[:] = setup.arguments  # for modules that read the command line when they are imported
     sys.path[:] = list(dict.fromkeys([*setup.path, *sys.path]))
-    for name, path, package in setup.files:
-        load_file(Path(path), name, package)
-    try:
-        return pickle.loads(setup.objective)
-    except AttributeError as error:
-        raise ObjectiveError(
-            f"{error}; a worker loads the file up to its first call of tune, so define the objective before that, "
-            'or put the calls of tune under `if __name__ == "__main__":`'
-        ) from None
+    return from_bytes(setup.objective)
 
 
 def _checked(report: Report) -> Report:
@@ -85,4 +100,4 @@ def _checked(report: Report) -> Report:
     try:
         return report._replace(reading=checked_reading(report.reading))
     except ReadingError as error:
-        return report._replace(how="failed", reading=None, message=str(error))
+        return report._replace(how="failed", reading=None, message=str(error), held=False)

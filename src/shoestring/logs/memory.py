@@ -13,6 +13,8 @@ from shoestring.errors import Conflict
 
 
 class MemoryLog:
+    """Studies in memory, for this process alone; files of trials are in a temporary folder."""
+
     def __init__(self) -> None:
         self._names: list[str] = []
         self._events: list[list[Event]] = []

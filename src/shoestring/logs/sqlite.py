@@ -3,32 +3,46 @@
 ``PRIMARY KEY (study, seq)`` is the only concurrency control: two processes that append at the same position cannot
 both succeed. The file is in WAL mode with ``synchronous=NORMAL``: what was appended survives a crash of the process;
 after a power loss the last events may be missing, and the study continues from those that are there.
+
+Nothing is written before something is appended: looking at a study leaves its file, and those of other programs, as
+they are, and works on a read-only file system. A file that is deleted or replaced while it is in use is noticed by its
+inode: SQLite itself would go on writing to a file that nobody can open any more.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoestring.core.events import Event, from_json, to_json
-from shoestring.errors import Conflict, CorruptLog, StorageError
+from shoestring.core.checksums import Ends, events_of, first_link, rows_of
+from shoestring.core.events import Event, older_format
+from shoestring.core.workers import ticks
+from shoestring.errors import Conflict, CorruptLog, OlderLog, StorageError
+from shoestring.logs.turns import FileTurns
 
 T = TypeVar("T")
 
 # Both tables or none: a file with one of them would be taken for that of another program.
-_TABLES = """
+TABLES = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS studies (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 CREATE TABLE IF NOT EXISTS events (
     study INTEGER NOT NULL REFERENCES studies (id), seq INTEGER NOT NULL,
-    kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL,
+    kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL,
     PRIMARY KEY (study, seq)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS workers (
+    study INTEGER NOT NULL REFERENCES studies (id), worker TEXT NOT NULL, beat REAL NOT NULL,
+    PRIMARY KEY (study, worker)
 ) WITHOUT ROWID;
 COMMIT;
 """
@@ -37,36 +51,84 @@ COMMIT;
 # a database that stays locked for ten minutes is held by a program that will not release it.
 _TIMEOUT = 5.0
 _ATTEMPTS = 120
+# Whether the file is still there is checked after every read, and after an append if the last check is this old.
+_UNCHECKED = 0.02
+# With fewer bytes free a file system counts as full: SQLite needs a page of the log and one of its index.
+_ROOM = 1 << 16
 
 
 class SqliteLog:
+    """Studies in the SQLite file at ``path``, for any number of processes on one machine."""
+
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
-        if not self.path.parent.is_dir():
-            raise StorageError(f"the folder {self.path.parent} for the storage {self.path.name} does not exist")
+        if "\0" in str(path) or not self.path.parent.is_dir():
+            raise StorageError(f"the folder {self.path.parent} for the storage {self.path.name!r} does not exist")
         if self.path.is_dir():
             raise StorageError(f"{self.path} is a folder; a storage is a file")
+        self._file = str(self.path)
         self._local = threading.local()
-        tables = {name for (name,) in self._rows(_TABLE_NAMES)}
-        if tables and not {"studies", "events"} <= tables:
-            raise StorageError(f"{self.path} is the database of another program; choose another file")
-        if not tables:
-            self._retry(lambda: self._connection().executescript(_TABLES))
+        self._process = os.getpid()
+        self._ends = Ends()
+        self._turns = FileTurns(self._file + "-turn")
+        self._identity = _identity(self._file)
+        self._checked = 0.0
+        self._has_tables = self._identity is not None and self._check_tables()
 
-    def _connection(self) -> sqlite3.Connection:
-        """The connection of this thread: SQLite's connections cannot be shared."""
+    def _check_tables(self) -> bool:
+        """Whether the file has the tables of a storage; those of another program are refused."""
+        found: dict[str, set[str]] = {}
+        for table, column in self._retry(lambda: self._look(_COLUMNS, ())):
+            found.setdefault(table, set()).add(column)
+        if found and not all(columns <= found.get(table, set()) for table, columns in _NEEDED.items()):
+            raise StorageError(f"{self.path} is the database of another program; choose another file")
+        if found and "checksum" not in found["events"]:
+            raise OlderLog(older_format(f"the storage {self.path} has no checksums"))
+        return bool(found)
+
+    def _writer(self) -> sqlite3.Connection:
+        """The connection of this thread that can write: SQLite's connections cannot be shared."""
+        if os.getpid() != self._process:
+            raise StorageError(
+                f"the storage {self.path} was opened before this process was forked; open the study again in it"
+            )
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = sqlite3.connect(self.path, timeout=_TIMEOUT, isolation_level=None)
+            mode = "rwc" if self._identity is None else "rw"
+            connection = connected(self.path, f"mode={mode}")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
+            if not self._has_tables:
+                connection.executescript(TABLES)
+                self._has_tables = True
+            self._identity = self._identity or _identity(self._file)
             self._local.connection = connection
         return connection
 
     def __del__(self) -> None:
         connection = getattr(getattr(self, "_local", None), "connection", None)
-        if connection is not None:
+        if connection is not None and os.getpid() == self._process:
             connection.close()
+
+    def _look(self, query: str, values: tuple[object, ...]) -> list[Any]:
+        """Read without writing anything, not even the files that SQLite keeps beside a database in use.
+
+        Without a file ``-wal`` nobody has written since the database was closed, and SQLite may take it as immutable;
+        if somebody starts to write meanwhile, the time stamp of the file shows it. The one exception is a process that
+        was killed while it created the tables: what it left half done cannot be read before it is rolled back.
+        """
+        while True:
+            before = os.stat(self._file)
+            unused = not os.path.exists(self._file + "-wal") and not os.path.exists(self._file + "-journal")
+            try:
+                rows = _read(self.path, "mode=ro&immutable=1" if unused else "mode=ro", query, values)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+                    raise
+                rows = _read(self.path, "mode=rw", query, values)
+            after = os.stat(self._file)
+            if not unused or (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
+                return rows
 
     def _retry(self, action: Callable[[], T]) -> T:
         """Retry while the database is busy; raise other problems as errors of our own."""
@@ -77,18 +139,54 @@ class SqliteLog:
                 raise
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) and "busy" not in str(error):
-                    raise StorageError(f"the storage {self.path} cannot be used: {error}") from error
-            except sqlite3.DatabaseError as error:
+                    self._check_identity()
+                    raise StorageError(
+                        f"the storage {self.path} cannot be used: {error}{self._advice(error)}"
+                    ) from error
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter from a message that quotes damage
                 raise CorruptLog(
-                    f"the storage {self.path} is damaged or is no SQLite database ({error}); "
-                    "restore it from a copy, or choose another file"
+                    f"the storage {self.path} is damaged or is no SQLite database ({error}); restore it from a copy, "
+                    "choose another file, or see what can be read of it with: shoestring repair"
                 ) from error
+            except OSError as error:
+                self._check_identity()
+                raise StorageError(f"the storage {self.path} cannot be used: {error.strerror}") from error
             time.sleep(0.01)
         minutes = _ATTEMPTS * _TIMEOUT / 60
         raise StorageError(f"the storage {self.path} was locked by another program for {minutes:g} minutes")
 
+    def _advice(self, error: sqlite3.Error) -> str:
+        """What to do about an error that is none of the study's: it is not charged for it."""
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY):
+            return ""
+        full = shutil.disk_usage(self.path.parent).free < _ROOM  # SQLite may call that an I/O error
+        what = "make room: the file system is full" if full else "make sure that the file can be written"
+        return f". What was appended before is kept: {what}, and run it again"
+
+    def _check_identity(self) -> None:
+        """The file must be the one that was opened."""
+        self._checked = ticks()
+        if self._identity is not None and _identity(self._file) != self._identity:
+            what = "replaced" if os.path.exists(self._file) else "deleted"
+            raise StorageError(
+                f"the storage {self.path} was {what} while it was in use; what happened since is not in it. "
+                "Put the file back, or start a new study"
+            )
+
     def _rows(self, query: str, *values: object) -> list[Any]:
-        return self._retry(lambda: self._connection().execute(query, values).fetchall())
+        if getattr(self._local, "connection", None) is not None:
+            rows = self._retry(lambda: self._writer().execute(query, values).fetchall())
+        else:
+            rows = self._retry(lambda: self._look(query, values)) if self._exists() else []
+        self._check_identity()
+        return rows
+
+    def _exists(self) -> bool:
+        """Whether there is a storage to look at: this object, or another process, may have created it by now."""
+        if not self._has_tables:
+            self._identity = self._identity or _identity(self._file)
+            self._has_tables = self._identity is not None and self._check_tables()
+        return self._has_tables
 
     def studies(self) -> list[str]:
         return [name for (name,) in self._rows("SELECT name FROM studies ORDER BY id")]
@@ -98,50 +196,121 @@ class SqliteLog:
         return int(rows[0][0]) if rows else None
 
     def create(self, name: str, opened: Event) -> int:
+        rows = rows_of([opened], 0, first_link(name))
+
         def insert() -> int:
-            with self._connection() as connection:
+            with self._writer() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 study = connection.execute("INSERT INTO studies (name) VALUES (?)", (name,)).lastrowid or 0
-                connection.executemany(_INSERT, _values(study, [opened], 0))
+                connection.execute(INSERT, (study, *rows[0]))
             return study
 
         try:
-            return self._retry(insert)
+            study = self._retry(insert)
         except sqlite3.IntegrityError:
+            if self.find(name) is None:
+                raise CorruptLog(f"the storage {self.path} has events of a study that it does not list") from None
             raise Conflict(f"there is a study {name!r} already") from None
+        self._ends.note(study, 1, rows[0].checksum)
+        return study
 
     def read(self, study: int, start: int) -> list[Event]:
-        rows = self._rows(_SELECT, study, start)
-        for expected, (seq, *_) in enumerate(rows, start):
-            if seq != expected:
-                raise CorruptLog(f"event {expected} is missing from the storage {self.path}")
-        return [from_json(kind, at, body, seq) for seq, kind, at, body in rows]
+        rows = self._rows(SELECT, study, start)
+        if not rows:
+            return []
+        try:
+            if start == 0 and (found := self._rows("PRAGMA integrity_check(1)")) != [("ok",)]:
+                raise CorruptLog(str(found[0][0]).strip())  # a damaged page may hide the last events
+            events = list(events_of(rows, start, self._ends.link(study, start, self._stored_link)))
+        except CorruptLog as error:
+            advice = f"See what can be saved with: shoestring repair {self.path}"
+            raise CorruptLog(f"the storage {self.path} is damaged: {error}. {advice}", error.event) from None
+        self._ends.note(study, start + len(rows), rows[-1][4])
+        return events
 
     def append(self, study: int, events: Sequence[Event], expect: int) -> None:
-        rows = _values(study, events, expect)
+        rows = [(study, *row) for row in rows_of(events, expect, self._ends.link(study, expect, self._stored_link))]
 
         def insert() -> None:
-            connection = self._connection()
+            connection = self._writer()
             if len(rows) == 1:  # a transaction of its own, and twice as fast as an explicit one
-                connection.execute(_INSERT, rows[0])
+                connection.execute(INSERT, rows[0])
                 return
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(_INSERT, rows)
+                connection.executemany(INSERT, rows)
 
         try:
             self._retry(insert)
         except sqlite3.IntegrityError:
             raise Conflict(f"position {expect} was taken by another process") from None
+        self._ends.note(study, expect + len(rows), rows[-1][5])
+        if ticks() - self._checked > _UNCHECKED:
+            self._check_identity()
+
+    def turn(self, study: int) -> AbstractContextManager[None]:
+        # Not SQLite's own write lock: it would keep the others from giving signs of life while this one decides.
+        return self._turns.turn()
+
+    def _stored_link(self, study: int, position: int) -> str | None:
+        found = self._rows(_LINK, study, position) if position >= 0 else self._rows(_NAME, study)
+        return found[0][0] if found else None
+
+    def beat(self, study: int, worker: str) -> None:
+        # With a connection of its own, because the thread that beats ends with the process only.
+        def store() -> None:
+            with closing(connected(self.path, "mode=rw")) as connection:
+                connection.execute(_BEAT, (study, worker))
+                connection.execute(_FORGET, (study,))
+
+        self._retry(store)
+
+    def beats(self, study: int) -> dict[str, tuple[float, float]]:
+        return {worker: (beat, age) for worker, beat, age in self._rows(_BEATS, study)}
 
     def directory(self) -> Path:
         return self.path.with_name(self.path.name + ".files")
 
 
-def _values(study: int, events: Sequence[Event], start: int) -> list[tuple[object, ...]]:
-    return [(study, seq, event.kind, event.at, to_json(event)) for seq, event in enumerate(events, start)]
+def connected(path: Path, options: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.as_uri()}?{options}", timeout=_TIMEOUT, isolation_level=None, uri=True)
+    connection.text_factory = _decoded
+    return connection
 
 
-_TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-_INSERT = "INSERT INTO events (study, seq, kind, at, body) VALUES (?, ?, ?, ?, ?)"
-_SELECT = "SELECT seq, kind, at, body FROM events WHERE study = ? AND seq >= ? ORDER BY seq"
+def _read(path: Path, mode: str, query: str, values: tuple[object, ...]) -> list[Any]:
+    with closing(connected(path, mode)) as connection:
+        return connection.execute(query, values).fetchall()
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    """What tells a file from another one of the same name; None if there is none."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _decoded(stored: bytes) -> str:
+    """Text as it is stored, which damage may have made something else than UTF-8."""
+    return stored.decode("utf-8", "surrogateescape")
+
+
+_COLUMNS = (
+    "SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns "
+    "WHERE tables.type = 'table'"
+)
+_NEEDED = {"studies": {"id", "name"}, "events": {"study", "seq", "kind", "at", "body"}}
+INSERT = "INSERT INTO events (study, seq, kind, at, body, checksum) VALUES (?, ?, ?, ?, ?, ?)"
+SELECT = "SELECT seq, kind, at, body, checksum FROM events WHERE study = ? AND seq >= ? ORDER BY seq"
+_NAME = "SELECT name FROM studies WHERE id = ?"
+_LINK = "SELECT checksum FROM events WHERE study = ? AND seq = ?"
+# The database's own clock, in seconds.
+_NOW = "(julianday('now') - 2440587.5) * 86400.0"
+_BEAT = (
+    f"INSERT INTO workers (study, worker, beat) VALUES (?, ?, {_NOW}) "
+    "ON CONFLICT (study, worker) DO UPDATE SET beat = excluded.beat"
+)
+_FORGET = f"DELETE FROM workers WHERE study = ? AND beat < {_NOW} - 7 * 86400"
+_BEATS = f"SELECT worker, beat, {_NOW} - beat FROM workers WHERE study = ? ORDER BY beat"

@@ -7,7 +7,7 @@ Models see configurations only through :class:`Codec`: one coordinate in [0, 1] 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -16,10 +16,26 @@ import numpy as np
 
 from shoestring._arrays import Array, Codes
 from shoestring.errors import SpaceError
-from shoestring.spaces.axes import Axis, axis_of
+from shoestring.spaces.axes import Axis, axis_of, native
 from shoestring.spaces.configspace import ConfigSpace
 
 Config = dict[str, Any]
+
+
+def copied(config: Mapping[str, Any]) -> Config:
+    """A configuration of one's own: changing it, or a list in it, changes nothing else."""
+    own = dict(config)
+    for name, value in own.items():
+        if type(value) in (list, dict, tuple):
+            own[name] = _copied(value)
+    return own
+
+
+def _copied(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_copied(part) for part in value)
+    return copied(value) if type(value) is dict else value
+
 
 # Enumerating more combinations than this is refused: it would take longer than tuning.
 _LARGEST_GRID = 200_000
@@ -87,7 +103,7 @@ class Codec:
 
     def allowed(self, config: Config) -> bool:
         """Whether no forbidden clause applies to a configuration."""
-        return not any(_is_forbidden(clause, config) for clause in self._forbidden)
+        return not any(is_forbidden(clause, config) for clause in self._forbidden)
 
     def fits(self, config: Config) -> bool:
         """Whether this is surely a configuration of the space, by a quick check; ``check`` says what is wrong."""
@@ -100,6 +116,33 @@ class Codec:
         if not self._conditional:
             return config.keys() == self._names
         return config.keys() == {name for name in self._order if self._active(name, config)}
+
+    def without_inactive(self, config: Mapping[str, Any], names: Collection[str]) -> Config:
+        """A configuration without those of the named parameters that are inactive in it."""
+        own = dict(config)
+        for name in self._order:  # parents come first
+            if name in names and not self._active(name, own):
+                own.pop(name, None)
+        return own
+
+    def completed(self, config: Mapping[str, Any]) -> Config:
+        """A configuration that a user gave, as the study keeps it: checked, with its constants, and of plain values."""
+        own = {name: native(value) for name, value in config.items()}
+        for axis in self.axes:
+            if axis.name in own:
+                own[axis.name] = axis.own_value(own[axis.name])
+        for name, value in self._constants.items():
+            if name not in own and self._active(name, own):
+                own[name] = value
+        self.check(own)
+        if self.rows is not None and self.key(own) not in {self.key(row) for row in self.rows}:
+            raise SpaceError(f"the configuration {own} is no row of the table")
+        return copied({name: own[name] for name in self._order if name in own})
+
+    def check_stored(self, config: Mapping[str, Any]) -> None:
+        """Raise an error if a configuration of a log is none of the space; quick if it is one."""
+        if not self.fits(dict(config)):
+            self.check(config)
 
     def check(self, config: Mapping[str, Any]) -> None:
         """Raise an error that names the parameter if this is no configuration of the space."""
@@ -188,7 +231,7 @@ class Codec:
 
 def _side(axis: Axis, resolution: int) -> list[float]:
     if axis.cells is not None and (axis.categorical or axis.cells <= resolution or resolution <= 2):
-        return [(cell + 0.5) / axis.cells for cell in range(axis.cells)]
+        return [axis.centre(cell) for cell in range(axis.cells)]
     return [i / (resolution - 1) for i in range(resolution)] if resolution > 1 else [0.5]
 
 
@@ -200,14 +243,14 @@ def _satisfied(condition: Any, config: Config) -> bool:
     return condition.parent.name in config and bool(condition.satisfied_by_value(config))
 
 
-def _is_forbidden(clause: Any, config: Config) -> bool:
+def is_forbidden(clause: Any, config: Config) -> bool:
     """A clause on an inactive parameter does not hold."""
     if hasattr(clause, "components"):
-        return all(_is_forbidden(part, config) for part in clause.components)
+        return all(is_forbidden(part, config) for part in clause.components)
     names = [h.name for h in (getattr(clause, side, None) for side in ("hyperparameter", "left", "right")) if h]
     return all(name in config for name in names) and bool(clause.is_forbidden_value(config))
 
 
 def _frozen(value: Any) -> Any:
     """A choice may be a list, which cannot be a key."""
-    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
+    return tuple(_frozen(part) for part in value) if isinstance(value, (list, tuple)) else value

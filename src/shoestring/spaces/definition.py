@@ -1,93 +1,91 @@
-"""A short way to write a search space; what it makes is ConfigSpace's own."""
+"""A search space from its parameters and rules; what it makes is ConfigSpace's own."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 from shoestring.errors import SpaceError
 from shoestring.spaces.configspace import ConfigSpace
+from shoestring.spaces.parameters import parameter
+from shoestring.spaces.rules import Forbid, Rule, When, add_rules
 
 
-@dataclass(frozen=True)
-class LogRange:
-    low: float
-    high: float
-
-
-def log(low: float, high: float) -> LogRange:
-    """A range that is searched on a logarithmic scale; two integers give integers.
-
-    >>> import shoestring as ss
-    >>> ss.space(lr=ss.log(1e-4, 1.0))["lr"].log
-    True
-    """
-    return LogRange(low, high)
-
-
-def space(**parameters: Any) -> ConfigSpace.ConfigurationSpace:
-    """A search space from keyword arguments.
+def space(*parts: Any, **parameters: Any) -> ConfigSpace.ConfigurationSpace:
+    """A search space from keyword arguments, and from rules such as :func:`when` and :func:`forbid`.
 
     A pair of numbers is a range (two integers: an integer range), ``log(low, high)`` a log range,
-    a list a choice, and any ConfigSpace hyperparameter is taken as it is. A choice that is a tuple
-    arrives as a list: the log holds JSON.
+    ``ints(low, high, step=...)`` or a Python ``range`` integers in steps, a list a choice, a NumPy array its values, a
+    frozen SciPy distribution a range with that prior, any ConfigSpace hyperparameter itself, and any other plain value
+    a constant. Besides rules, the parts may be mappings of more parameters, or another space to start from.
 
     >>> import shoestring as ss
     >>> sorted(ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"]))
     ['act', 'layers', 'lr']
+    >>> ss.space(ss.when("decay", optimizer="sgd"), optimizer=["sgd", "adam"], decay=(0.0, 0.1)).conditions
+    [decay | optimizer == 'sgd']
     """
-    return as_space(parameters)
+    result = ConfigSpace.ConfigurationSpace()
+    rules: list[Rule] = []
+    for part in parts:
+        if isinstance(part, (When, Forbid)):
+            rules.append(part)
+        elif isinstance(part, ConfigSpace.ConfigurationSpace):
+            result.add_configuration_space("", part, delimiter="")
+        elif isinstance(part, Mapping):
+            parameters = {**part, **parameters}
+        else:
+            raise SpaceError(
+                f"{part!r} is no part of a space; write parameters as keywords, ss.space(lr=(0.0, 1.0)), and rules "
+                "as ss.when(...) or ss.forbid(...)"
+            )
+    result.add([parameter(name, spec) for name, spec in parameters.items()])
+    return _checked(add_rules(result, rules) if rules else result)
 
 
 def as_space(given: Any) -> ConfigSpace.ConfigurationSpace:
     """A ConfigSpace from a ConfigSpace, a mapping of parameters, or something with a ``.space``."""
     if isinstance(given, ConfigSpace.ConfigurationSpace):
-        result = given
-    elif isinstance(given, Mapping):
-        result = ConfigSpace.ConfigurationSpace()
-        result.add([_parameter(name, spec) for name, spec in given.items()])
-    elif isinstance(getattr(given, "space", None), ConfigSpace.ConfigurationSpace):
-        result = given.space
-    else:
-        raise SpaceError(
-            f"a search space was expected, {given!r} was given; "
-            "write ss.space(lr=ss.log(1e-4, 1), act=['relu', 'tanh']) or pass a ConfigurationSpace"
-        )
+        return _checked(given)
+    if isinstance(given, Mapping):
+        return space(given)
+    if isinstance(getattr(given, "space", None), ConfigSpace.ConfigurationSpace):
+        return _checked(given.space)
+    raise SpaceError(
+        f"a search space was expected, {given!r} was given; "
+        "write ss.space(lr=ss.log(1e-4, 1), act=['relu', 'tanh']) or pass a ConfigurationSpace"
+    )
+
+
+def _checked(result: ConfigSpace.ConfigurationSpace) -> ConfigSpace.ConfigurationSpace:
     if not len(result):
         raise SpaceError("the search space is empty: give it at least one parameter, such as ss.space(lr=(0.0, 1.0))")
-    if all(type(parameter).__name__ == "Constant" for parameter in result.values()):
+    for each in result.values():
+        _check_values(each)
+    if all(type(each).__name__ == "Constant" for each in result.values()):
         raise SpaceError("every parameter of the search space is a constant: there is nothing to tune")
     return result
 
 
-def _parameter(name: str, spec: Any) -> Any:
-    try:
-        if isinstance(spec, ConfigSpace.hyperparameters.Hyperparameter):
-            if spec.name != name:
-                raise ValueError(f"it calls itself {spec.name!r}")
-            return spec
-        if isinstance(spec, list):
-            if not spec:
-                raise ValueError("a choice needs at least one value")
-            return ConfigSpace.CategoricalHyperparameter(name, spec)
-        low, high = (spec.low, spec.high) if isinstance(spec, LogRange) else _pair(spec)
-        logarithmic = isinstance(spec, LogRange)
-        if isinstance(low, Integral) and isinstance(high, Integral):
-            return ConfigSpace.Integer(name, (int(low), int(high)), log=logarithmic)
-        return ConfigSpace.Float(name, (float(low), float(high)), log=logarithmic)
-    except Exception as error:  # ConfigSpace raises what it raises
-        raise SpaceError(
-            f"parameter {name!r} is {spec!r}, which is no range or choice ({error}); "
-            "write (low, high), ss.log(low, high) or a list of choices"
-        ) from None
+def _check_values(parameter: Any) -> None:
+    """Choices must be values that JSON can hold, and that two configurations can be compared by."""
+    values: Any = getattr(parameter, "choices", ()) or getattr(parameter, "sequence", ())
+    for value in (*values, getattr(parameter, "value", None)):
+        if not _is_plain(value):
+            raise SpaceError(
+                f"parameter {parameter.name!r} has the choice {value!r}; a choice is a finite number, a text, a "
+                "boolean, None, or a list or tuple of these: give a name, and look up what it stands for in the "
+                "objective"
+            )
+    low, high = getattr(parameter, "lower", 0), getattr(parameter, "upper", 0)
+    if not math.isfinite(float(high) - float(low)):
+        raise SpaceError(f"parameter {parameter.name!r} has the range {low} to {high}, which is not finite")
 
 
-def _pair(spec: Any) -> tuple[float, float]:
-    if not isinstance(spec, tuple) or len(spec) != 2 or any(isinstance(end, (bool, str)) for end in spec):
-        raise TypeError("a pair of numbers was expected")
-    low, high = spec
-    if not low < high:
-        raise ValueError("the low end must be below the high end")
-    return low, high
+def _is_plain(value: Any) -> bool:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))

@@ -10,6 +10,12 @@ from typing import Any
 from shoestring.errors import SpaceError
 from shoestring.spaces.configspace import ConfigSpace
 
+# What of a serialised space is kept, and where in it the values of parameters are.
+_KEPT = ("hyperparameters", "conditions", "forbiddens")
+_LISTS = ("choices", "sequence", "values")
+_VALUES = ("value", "default_value")
+_PARTS = ("clauses", "conditions")
+
 
 def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
     """The first difference between two serialised spaces, in words; None if they are the same."""
@@ -34,10 +40,40 @@ def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> 
 
 def serialised(space: ConfigSpace.ConfigurationSpace) -> dict[str, Any]:
     """A space as plain JSON values, the same for the same space in any version of ConfigSpace's file."""
-    body: dict[str, Any] = json.loads(json.dumps(space.to_serialized_dict(), default=_plain))
+    body: dict[str, Any] = json.loads(json.dumps(_with_tuples(space.to_serialized_dict()), default=_plain))
     rows = (space.meta or {}).get("rows")
-    kept = {key: body.get(key) for key in ("hyperparameters", "conditions", "forbiddens")}
+    kept = {key: body.get(key) for key in _KEPT}
     return kept if rows is None else {**kept, "meta": {"rows": rows}}
+
+
+def _with_tuples(body: dict[str, Any]) -> dict[str, Any]:
+    """What ConfigSpace writes, with the tuples among the values of parameters marked."""
+
+    def marked(part: dict[str, Any]) -> dict[str, Any]:
+        lists = {name: [with_tags(value) for value in part[name]] for name in _LISTS if part.get(name)}
+        values = {name: with_tags(part[name]) for name in _VALUES if name in part}
+        inner = {name: [marked(one) for one in part[name]] for name in _PARTS if name in part}
+        return {**part, **lists, **values, **inner}
+
+    return {**body, **{key: [marked(part) for part in body.get(key) or ()] for key in _KEPT}}
+
+
+def with_tags(value: Any) -> Any:
+    """JSON has no tuples: they are written as {"tuple": [...]}."""
+    if isinstance(value, tuple):
+        return {"tuple": [with_tags(part) for part in value]}
+    return [with_tags(part) for part in value] if isinstance(value, list) else value
+
+
+def without_tags(value: Any) -> Any:
+    """What :func:`with_tags` was given."""
+    if isinstance(value, list):
+        return [without_tags(part) for part in value]
+    if isinstance(value, Mapping):
+        if value.keys() == {"tuple"} and isinstance(value["tuple"], list):
+            return tuple(without_tags(part) for part in value["tuple"])
+        return {name: without_tags(part) for name, part in value.items()}
+    return value
 
 
 def _plain(value: Any) -> Any:
@@ -48,7 +84,8 @@ def _plain(value: Any) -> Any:
 
 def deserialised(body: Mapping[str, Any]) -> ConfigSpace.ConfigurationSpace:
     """The space that :func:`serialised` wrote."""
-    full = {"name": None, "format_version": 0.4, **{k: v for k, v in body.items() if k != "meta"}}
+    kept = {key: without_tags(value) for key, value in body.items() if key != "meta"}
+    full = {"name": None, "format_version": 0.4, **kept}
     result = ConfigSpace.ConfigurationSpace.from_serialized_dict(deepcopy(full))  # it takes the dict apart
     result.meta = dict(body["meta"]) if body.get("meta") else {}
     return result

@@ -7,7 +7,9 @@ Authors of new ones call these from their own tests::
     def test_contract():
         check_sampler(MySampler())
 
-Each raises an ``AssertionError`` that begins with the law that was broken.
+Each raises an ``AssertionError`` that begins with the law that was broken. ``sampler``, ``scheduler``, ``method`` and
+``executor`` are what is checked. To play a study: ``problem`` and ``space``, an ``answer`` for each grant, the
+``events`` to continue from, and ``budget``, ``workers``, ``max_resource`` and ``seed`` as in ``ss.tune``.
 
 =============================  =================================================================================
 :func:`check_sampler`          a sampler: pure, new configurations of the space, also on finite spaces and tables

@@ -21,7 +21,7 @@ from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.errors import ShoestringError
 from shoestring.executors import Executor, Report, Session, Trial
-from shoestring.executors.base import Objective
+from shoestring.executors.base import Objective, place_of
 from shoestring.executors.checkpoints import checkpoint_of
 from shoestring.logs import open_log
 from shoestring.samplers import Grid, Random
@@ -63,6 +63,14 @@ class Watching:
             yield Reading(value, cost=step / 2, seed=trial.seed, arm=trial.arm, replicate=trial.replicate)
 
 
+class WatchingFunction(Watching):
+    """The same as a function, which reports its steps."""
+
+    def __call__(self, trial: Trial) -> None:  # type: ignore[override]
+        for step, reading in enumerate(super().__call__(trial), trial.start + 1):
+            trial.report(reading, step=step)
+
+
 @dataclass(frozen=True)
 class Ticking:
     """An objective that notes every step in a file of its own, and never ends."""
@@ -79,6 +87,14 @@ class Ticking:
     def seconds(self, config: object, step: int, seed: int) -> float:
         """How long a step takes on a virtual clock."""
         return 0.02
+
+
+class TickingFunction(Ticking):
+    """The same as a function, which reports its steps."""
+
+    def __call__(self, trial: Trial) -> None:  # type: ignore[override]
+        for reading in super().__call__(trial):
+            trial.report(reading)
 
 
 def returning(trial: Trial) -> float:
@@ -140,6 +156,7 @@ class _PatientSession:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._empty = 0
+        self._reported: set[tuple[int, int]] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -148,6 +165,10 @@ class _PatientSession:
         reports = self._session.collect(until)
         self._empty = 0 if reports else self._empty + 1
         assert self._empty < _EMPTY, "reports: a job was submitted, and nothing is reported of it"
+        for report in reports:
+            place = report.trial, report.step
+            assert place not in self._reported, f"reports: step {report.step} of trial {report.trial} came twice"
+            self._reported.add(place)
         return reports
 
 
@@ -155,28 +176,31 @@ def check_executor(executor: Executor) -> None:
     """Steps run in order and as granted, paused trials go on where they were, failures are kept, all of it ends."""
     with TemporaryDirectory() as folder:
         try:
-            check_steps(Patient(executor), Path(folder))
-            check_each_kind(Patient(executor), Path(folder))
+            for objective, total in ((Watching, 120), (WatchingFunction, 60)):
+                check_steps(Patient(executor), Path(folder), objective, total)
+                check_each_kind(Patient(executor), Path(folder), objective)
             check_returning(Patient(executor))
-            check_without_files(Patient(executor), Path(folder))
+            for forgets in (forgetful, forgetful_function):
+                check_without_files(Patient(executor), Path(folder), forgets)
             check_leftovers(Patient(executor), Path(folder))
-            check_deadline(Patient(executor), Path(folder))
+            for ticks in (Ticking, TickingFunction):
+                check_deadline(Patient(executor), Path(folder), ticks)
         except ShoestringError as error:
             raise AssertionError(f"reports: the study refused what the executor gave: {error}") from error
 
 
-def check_steps(executor: Executor, folder: Path) -> None:
+def check_steps(executor: Executor, folder: Path, objective: type[Watching] = Watching, total: int = 120) -> None:
     """A study that pauses and promotes, run in two parts: the second finds the files of the first."""
-    storage = folder / "steps.db"
-    for steps in (60, 120):
-        study = _study(Budget(steps=steps), ASHA(), 9, storage).run(Watching(storage), executor=executor)
+    storage = folder / f"{objective.__name__}.db"
+    for steps in (total // 2, total):
+        study = _study(Budget(steps=steps), ASHA(), 9, storage).run(objective(storage), executor=executor, keep=None)
         assert study.spent["steps"] == steps, f"budget: {study.spent['steps']} of {steps} steps were spent"
     charged = sum(trial.step + (trial.state == "failed") for trial in study.trials)
-    assert charged == 120, "files: steps were run again although their files were there"
+    assert charged == total, "files: steps were run again although their files were there"
     for trial in study.trials:
         _check_trial(trial)
     for trial in study.trials:
-        _check_kept_files(trial, folder / "steps.db.files" / study.name)
+        _check_kept_files(trial, folder / f"{storage.name}.files" / study.name)
 
 
 def _check_kept_files(trial: TrialRecord, directory: Path) -> None:
@@ -188,11 +212,11 @@ def _check_kept_files(trial: TrialRecord, directory: Path) -> None:
         assert kept == f"those of {step}", f"files: trial {trial.index} kept {kept}, and step {step} is recommended"
 
 
-def check_each_kind(executor: Executor, folder: Path) -> None:
+def check_each_kind(executor: Executor, folder: Path, objective: type[Watching] = Watching) -> None:
     """One trial of each kind, run to its end."""
-    storage = folder / "kinds.db"
+    storage = folder / f"{objective.__name__}-kinds.db"
     study = _study(Budget(evaluations=len(KINDS)), Full(), 9, storage, Grid(1)).run(
-        Watching(storage), executor=executor
+        objective(storage), executor=executor, keep=None
     )
     assert len(study.trials) == len(KINDS), f"budget: {len(study.trials)} of {len(KINDS)} trials were run"
     for trial in study.trials:
@@ -231,11 +255,11 @@ def check_returning(executor: Executor) -> None:
     assert len(study.trials) == 10, f"budget: {len(study.trials)} of 10 evaluations were made"
 
 
-def check_deadline(executor: Executor, folder: Path) -> None:
+def check_deadline(executor: Executor, folder: Path, objective: type[Ticking] = Ticking) -> None:
     """When the budget's time is over, what is running ends: in the log and in truth."""
-    notes = folder / "notes"
+    notes = folder / objective.__name__
     notes.mkdir(exist_ok=True)
-    study = _study(Budget(seconds=0.8), Full(), 1000, None).run(Ticking(notes), executor=executor)
+    study = _study(Budget(seconds=0.8), Full(), 1000, None).run(objective(notes), executor=executor)
     assert study.spent["seconds"] <= 0.8, f"budget: {study.spent['seconds']} of 0.8 seconds were spent"
     states = {trial.state for trial in study.trials}
     assert states == {"stopped"}, f"deadline: the trials are {states} at the end of the budget's time"
@@ -253,10 +277,17 @@ def forgetful(trial: Trial) -> Iterator[float]:
         yield trial.config["x"] + 1 / step
 
 
-def check_without_files(executor: Executor, folder: Path) -> None:
-    """A trial without files starts over in a second session."""
+def forgetful_function(trial: Trial) -> None:
+    """The same as a function, which reports its steps."""
+    for reading in forgetful(trial):
+        trial.report(reading)
+
+
+def check_without_files(executor: Executor, folder: Path, objective: Objective) -> None:
+    """A trial without files starts over: in a second session, and if it is a function with every grant."""
     for steps in (30, 60):
-        study = _study(Budget(steps=steps), ASHA(), 9, folder / "forgetful.db").run(forgetful, executor=executor)
+        storage = folder / f"{place_of(objective).rpartition(':')[2]}.db"
+        study = _study(Budget(steps=steps), ASHA(), 9, storage).run(objective, executor=executor)
     for trial in study.trials:
         assert "files:" not in trial.message, trial.message
 
@@ -265,7 +296,7 @@ def check_leftovers(executor: Executor, folder: Path) -> None:
     """A new study with the name of one whose database was deleted finds none of its files."""
     storage = folder / "again.db"
     for _ in range(2):
-        study = _study(Budget(steps=20), Full(), 5, storage).run(Watching(storage), executor=executor)
+        study = _study(Budget(steps=20), Full(), 5, storage).run(Watching(storage), executor=executor, keep=None)
         for trial in study.trials:
             assert "files:" not in trial.message, trial.message
         del study

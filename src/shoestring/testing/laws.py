@@ -26,8 +26,10 @@ from shoestring.core.decisions import Continue, Decision, Done, Method, Replicat
 from shoestring.core.events import Closed, Event, Granted, from_json, to_json
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
+from shoestring.core.randomness import generator
 from shoestring.errors import ShoestringError
 from shoestring.spaces.codec import Codec
+from shoestring.study import Study
 from shoestring.testing.playground import Playground, played
 
 PROBLEM = Playground(failing=0.2)
@@ -50,6 +52,7 @@ def check_method(method: Method) -> None:
         check_crash_anywhere(method, events)
         verification = study.verify()
         assert verification.ok, f"verify: {verification.difference}"
+        check_known(method)
         for budget, workers in PLAYS:
             check_events(played(method, PROBLEM, budget=budget, workers=workers)[1])
 
@@ -85,6 +88,49 @@ def folded(events: Sequence[Event]) -> History:
     for event in events:
         history.apply(event)
     return history
+
+
+def check_known(method: Method, results: int = 12) -> None:
+    """What the user enqueued is tried first; results from elsewhere are free and are not tried again; all laws hold."""
+    problem, budget = Playground(), Budget(steps=60)
+    study, events = played(method, problem, budget=budget, known=lambda study: give(study, results))
+    first = next(position for position, event in enumerate(events) if isinstance(event, Granted))
+    before = folded(events[:first])
+    assert len(before.trials) == results, "known results: one of them is no trial"
+    assert not any(before.ledger.spent().values()), "known results: something was charged for them"
+    queue = [Codec.key(config) for config in before.queue]
+    chosen = [Codec.key(arm.config) for arm in study.history.arms[len(before.arms) :]]
+    first_chosen = chosen[: len(queue)]
+    assert first_chosen == queue[: len(chosen)], "enqueued: another configuration was started before those of the user"
+    check_budget_law(events)
+    check_no_duplicates(events)
+    check_failures_stay(events)
+    check_reasons(events)
+    check_survives_json(events)
+    check_cached_equals_fresh(method, events, most=20)
+    for cut in (first, (first + len(events)) // 2):
+        again = played(method, problem, events=events[:cut], budget=budget)[1]
+        assert list(again) == list(events), f"crash anywhere: cut after event {cut}, another log followed"
+    verification = study.verify()
+    assert verification.ok, f"verify: {verification.difference}"
+
+
+def give(study: Study, results: int) -> None:
+    """Results of all kinds: whole curves, beginnings, single values, failures; then configurations to try."""
+    for number in range(results):
+        config = study.history.codec.sample(generator(number, 0, "known results"))
+        curve = [Playground().reading(config, step, 0).value for step in range(1, 10)]
+        match number % 4:
+            case 0:
+                study.add(config, curve)
+            case 1:
+                study.add(config, curve[: 1 + number % 5])
+            case 2:
+                study.add(config, curve[-1])
+            case _:
+                study.add(config, curve[:1], failed="it ran out of memory elsewhere")
+    for number in range(2):
+        study.enqueue(study.history.codec.sample(generator(number, 0, "enqueued")))
 
 
 def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4) -> None:
@@ -135,7 +181,7 @@ def check_cached_equals_fresh(method: Method, events: Sequence[Event], most: int
     for history, event in prefixes(events):
         if isinstance(event, Granted) and len(history.grants) % every == 0:
             history.drop_caches()
-            fresh = next_grant(watched, history, event.worker, event.at)
+            fresh = next_grant(watched, history, event.worker, event.at, event.drift)
             assert fresh == event, f"cached equals fresh: event {history.position} was decided differently"
 
 
@@ -156,10 +202,8 @@ def check_no_duplicates(events: Sequence[Event]) -> None:
 
 def check_failures_are_kept(events: Sequence[Event], problem: Playground = PROBLEM) -> None:
     """Law 8: a failure keeps its message, is charged, enters no model and is not tried again."""
-    for history, event in prefixes(events):
-        if isinstance(event, Granted) and event.arm < len(history.arms):
-            states = {trial.state for trial in history.arms[event.arm].trials}
-            assert states != {"failed"}, f"bad readings: arm {event.arm} has failed and is granted more"
+    check_failures_stay(events)
+    for event in events:
         if isinstance(event, Closed) and event.how == "failed":
             assert event.message, "bad readings: the message of a failure was lost"
             assert event.steps == 1, "bad readings: the step that failed was not charged"
@@ -170,6 +214,13 @@ def check_failures_are_kept(events: Sequence[Event], problem: Playground = PROBL
         else:
             assert not [step for step in trial.losses if step >= failing], "bad readings: a failure has a loss"
             assert trial.state != "finished", "bad readings: a trial that must fail is said to have finished"
+
+
+def check_failures_stay(events: Sequence[Event]) -> None:
+    for history, event in prefixes(events):
+        if isinstance(event, Granted) and event.arm < len(history.arms):
+            states = {trial.state for trial in history.arms[event.arm].trials}
+            assert states != {"failed"}, f"bad readings: arm {event.arm} has failed and is granted more"
 
 
 def check_reasons(events: Sequence[Event]) -> None:
@@ -243,7 +294,7 @@ def _contents(history: History) -> bytes:
     return pickle.dumps(
         (
             history.position, history.now, history.opened, history.ledger, history.arms, history.trials,
-            history.readings, history.closings, history.running, history.grants,
+            history.readings, history.closings, history.running, history.grants, history.queue,
         )
     )  # fmt: skip
 

@@ -5,11 +5,23 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 
-from shoestring.core.event_log import EventLog
-from shoestring.core.events import Adopted, Budgeted, Closed, Event, Granted, Opened, Reported, to_json
-from shoestring.errors import Conflict
+from shoestring.core.event_log import EventLog, SharedLog, TurnLog
+from shoestring.core.events import (
+    Adopted,
+    Budgeted,
+    Closed,
+    Event,
+    Granted,
+    Opened,
+    Released,
+    Reported,
+    Stopped,
+    to_json,
+)
+from shoestring.errors import Conflict, CorruptLog
 
 OPENED = Opened(0.0, {"hyperparameters": []}, {"class": "x"}, {"steps": 3}, "min", None, 0)
 REPORTED = Reported(1.5, 0, 1, 0.25, cost=2.0, metrics={"accuracy": 0.5})
@@ -24,20 +36,27 @@ EVERY_KIND: tuple[Event, ...] = (
         sampler_state={"kind": "Other", "mean": [0.5, 1e300]}, reserved=0.1,
     ),
     Reported(1700000000.25, 0, 1, -0.0, -1.5, 1e-300, 2.0, {"up": math.inf, "down": -math.inf, "none": math.nan}),
-    Adopted(1700000001.0, 0, "host/4/5/6", 1, 0.75),
-    Closed(1700000001.5, 0, "failed", "ValueError: 'ü'\n", 1, 0.5),
+    Adopted(1700000001.0, 0, "host@place/4/5/6", 1, 0.75, 2, "ValueError: 'ü'\n", 1, -86400.5),
+    Released(1700000001.25, 0, "by hand"),
+    Closed(1700000001.5, 0, "failed", "ValueError: 'ü'\n", 1, 0.5, 0.25, 0.125),
+    Stopped(1700000001.75, "enough"),
     BUDGETED,
 )  # fmt: skip
 
 
-def check_log(open_again: Callable[[], EventLog]) -> None:
-    """``open_again`` opens the same storage, empty at first, each time it is called; also from other threads."""
+def check_log(open_again: Callable[[], EventLog], damage: Callable[[int, int], None] | None = None) -> None:
+    """``open_again`` opens the same storage, empty at first, each time it is called; also from other threads.
+
+    For a log that outlives its process, ``damage(study, position)`` changes the stored reading at that position.
+    """
     try:
         for check in (
             check_studies, check_append, check_every_kind, check_all_or_none,
-            check_ownership, check_two_handles, check_race,
+            check_ownership, check_two_handles, check_race, check_signs_of_life, check_turns,
         ):  # fmt: skip
             check(open_again)
+        if damage is not None:
+            check_damage(open_again, damage)
     except Conflict as error:
         raise AssertionError(f"the log refused a name or a position that is free: {error}") from error
 
@@ -121,6 +140,60 @@ def check_two_handles(open_again: Callable[[], EventLog]) -> None:
         _same(two.read(study, position), [REPORTED], "one user's event, read by another,")
         two.append(study, [BUDGETED], position + 1)
         _same(one.read(study, position + 1), [BUDGETED], "one user's event, read by another,")
+
+
+def check_damage(open_again: Callable[[], EventLog], damage: Callable[[int, int], None]) -> None:
+    """A stored event that was changed from outside is an error that names it, and no other study is affected."""
+    log = open_again()
+    study, other = log.create("damaged", OPENED), log.create("unharmed", OPENED)
+    for number in (study, other):
+        log.append(number, [BUDGETED, REPORTED, BUDGETED], 1)
+    damage(study, 2)
+    named: object = "none: it was not noticed"
+    try:
+        open_again().read(study, 0)
+    except CorruptLog as error:
+        named = error.event
+    assert named == 2, f"event 2 was changed from outside, and the event that the log named is {named}"
+    _same(open_again().read(other, 0), [OPENED, BUDGETED, REPORTED, BUDGETED], "after damage, another study")
+
+
+def check_signs_of_life(open_again: Callable[[], EventLog]) -> None:
+    """A log that keeps signs of life keeps the last one of each worker of each study, with its age."""
+    one, two = open_again(), open_again()
+    if not isinstance(one, SharedLog) or not isinstance(two, SharedLog):
+        return
+    study, other = one.create("alive", OPENED), one.create("silent", OPENED)
+    one.beat(study, "a")
+    one.beat(study, "b")
+    first = two.beats(study)
+    assert first.keys() == {"a", "b"}, f"signs of life: a and b gave one, and the log has {sorted(first)}"
+    assert not two.beats(other), "signs of life: a study has those of another one"
+    time.sleep(0.02)
+    one.beat(study, "a")
+    again = two.beats(study)
+    assert again["b"][0] == first["b"][0], "signs of life: that of another worker was changed"
+    assert again["a"][0] > first["a"][0], "signs of life: the time of the second one is not later"
+    assert again["a"][1] < again["b"][1] < 60, "signs of life: the ages are not those of the last ones"
+
+
+def check_turns(open_again: Callable[[], EventLog]) -> None:
+    """Where users can take turns, a turn ends with its block or an append, and keeps nobody from appending."""
+    one, two = open_again(), open_again()
+    if not isinstance(one, TurnLog) or not isinstance(two, TurnLog):
+        return
+    study = one.create("turns", OPENED)
+    with one.turn(study):
+        pass
+    with two.turn(study):
+        two.append(study, [REPORTED], 1)
+    with one.turn(study):
+        _same(one.read(study, 1), [REPORTED], "turns: what was read in a turn")
+        two.append(study, [BUDGETED], 2)
+        _refused("in a turn, a position that another user has taken", one.append, study, [REPORTED], 2)
+        _same(one.read(study, 2), [BUDGETED], "turns: what was read after a conflict in a turn")
+        one.append(study, [REPORTED], 3)
+    _same(open_again().read(study, 0), [OPENED, REPORTED, BUDGETED, REPORTED], "turns: what was read at the end")
 
 
 def check_race(open_again: Callable[[], EventLog], users: int = 4, rounds: int = 10) -> None:

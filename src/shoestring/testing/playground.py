@@ -79,8 +79,12 @@ def played(
     workers: int = 4,
     max_resource: int | None = 9,
     seed: int = 0,
+    known: Callable[[Study], None] | None = None,
 ) -> tuple[Study, list[Event]]:
-    """Play a study to its end on the simulated executor, from the start or from a cut log."""
+    """Play a study to its end on the simulated executor, from the start or from a cut log.
+
+    ``known`` gives a new study what the user knows already.
+    """
     problem = problem or Playground()
     log = MemoryLog()
     if events:
@@ -88,6 +92,8 @@ def played(
         log.append(0, list(events[1:]), 1)
     limits = budget or Budget(steps=150)
     study = Study(problem.space, budget=limits, method=method, max_resource=max_resource, storage=log, seed=seed)
+    if known is not None and not events:
+        known(study)
     study.run(problem, executor=Simulated(workers))
     return study, log.read(0, 0)
 

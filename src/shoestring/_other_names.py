@@ -1,0 +1,120 @@
+"""Names that users know from other libraries, and what to write here instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = {
+    "n_trials": 'budget="100 evaluations", or budget="500 steps" if trials can be paused and stopped early',
+    "num_samples": 'budget="100 evaluations"',
+    "n_iter": 'budget="100 evaluations"',
+    "timeout": 'budget="2h" for the whole study; trial_timeout= and step_timeout= are for one trial and one step',
+    "direction": 'mode="min" or mode="max"',
+    "directions": 'mode="min" or mode="max"; a study has one objective',
+    "study_name": "name=",
+    "load_if_exists": "nothing: a study with the same storage and name is continued",
+    "n_jobs": "workers=",
+    "sampler": "method=, by its name, or method=ss.compose(sampler, scheduler)",
+    "pruner": "method=, such as method='asha', or method=ss.compose(sampler, scheduler)",
+    "scheduler": "method=, such as method='asha', or method=ss.compose(sampler, scheduler)",
+    "search_alg": "method=, by its name, or method=ss.compose(sampler, scheduler)",
+    "show_progress_bar": "progress=True or progress=False",
+    "random_state": "seed=",
+    "random_seed": "seed=",
+    "max_epochs": "max_resource=",
+    "max_t": "max_resource=",
+    "warm_start": "initial=[ss.warm_start(study)]",
+    "metric": "nothing: the objective returns or yields the value to tune; more go into ss.Reading(value, name=...)",
+    "catch": "nothing: a trial that raises has failed, and the study goes on",
+    "param_distributions": "the space as the second argument",
+    "search_space": "the space as the second argument",
+}
+
+_STOPPING = "nothing: yield a reading after each step, or call trial.report(value); the method decides where it stops"
+
+_ATTRIBUTES = {
+    "study": {
+        "best_params": "study.best.config",
+        "best_value": "study.best.value",
+        "best_trial": "study.trials[study.best.trial]",
+        "optimize": "study.run(objective), or ss.tune(objective, space, budget=...)",
+        "enqueue_trial": "study.enqueue(config)",
+        "add_trial": "study.add(config, value)",
+        "add_trials": "study.add(config, value) for each",
+        "get_trials": "study.trials",
+        "trials_dataframe": "study.trials_frame()",
+        "study_name": "study.name",
+        "direction": "study.history.opened.mode",
+        "sampler": "study.references(), or study.history.opened.method",
+        "tell_trial": "study.tell(grant, value)",
+    },
+    "trial": {
+        **dict.fromkeys(
+            ("suggest_float", "suggest_int", "suggest_categorical", "suggest_uniform", "suggest_loguniform"),
+            'trial.config["name"], and declare the parameter in the space: '
+            'ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"])',
+        ),
+        "params": "trial.config",
+        "should_prune": _STOPPING,
+        "set_user_attr": "yield ss.Reading(value, name=...), or trial.report(value, name=...)",
+    },
+    "shoestring": {
+        "create_study": 'ss.tune(objective, space, budget="100 evaluations"), or ss.Study(space, budget=...)',
+        "load_study": "ss.Study.load(storage, name)",
+        "TrialPruned": _STOPPING,
+        "pruners": "ss.schedulers",
+        "run": "ss.tune(objective, space, budget=...)",
+        "fmin": "ss.tune(objective, space, budget=...)",
+        "uniform": "a pair: (low, high)",
+        "loguniform": "ss.log(low, high)",
+        "choice": "a list: ['relu', 'tanh']",
+        "randint": "a pair of integers: (low, high)",
+    },
+}
+
+
+def missing_attribute(kind: str, owner: str, name: str) -> AttributeError:
+    """The error for an attribute that there is not; one that another library has says what to write here."""
+    instead = _ATTRIBUTES.get(kind, {}).get(name)
+    if instead is None:
+        return AttributeError(f"{owner} has no attribute {name!r}")
+    return AttributeError(f"{owner} has no {name!r}; write {instead}")
+
+
+def explained(options: Mapping[str, Parameter] | None = None) -> Callable[[F], F]:
+    """A function whose wrong keyword arguments are explained: typing errors, and names of other libraries.
+
+    ``options`` are what its ``**options`` takes. ``help`` and notebooks show them one by one.
+    """
+
+    def decorate(function: F) -> F:
+        own = signature(function)
+        named = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        shown = own.replace(parameters=[*named, *(options or {}).values()])
+        allowed = shown.parameters.keys()
+
+        @wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            if not allowed >= given.keys():
+                _refuse(function.__qualname__.removesuffix(".__init__"), given, allowed)
+            return function(*args, **given)
+
+        call.__signature__ = shown  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def _refuse(function: str, given: Iterable[str], allowed: Collection[str]) -> None:
+    name = next(name for name in given if name not in allowed)
+    near = difflib.get_close_matches(name, [known for known in allowed if not known.startswith("_")], n=1)
+    if name in _OPTIONS:
+        raise TypeError(f"{function}() has no option {name!r}; write {_OPTIONS[name]}")
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise TypeError(f"{function}() has no option {name!r}{hint}")

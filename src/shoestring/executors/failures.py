@@ -1,0 +1,35 @@
+"""How the end of a trial is reported, and what is said of an exception."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+from shoestring.errors import CommandError
+from shoestring.executors.base import Job, Report
+
+
+def ended(job: Job, step: int) -> Report:
+    """The report of a trial that has no more steps: a normal end, unless it never gave a reading."""
+    if step > 1:
+        return Report(job.trial, step, "finished")
+    return Report(job.trial, step, "failed", message="it ended without a reading")
+
+
+def failed(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
+    return Report(job.trial, step, "failed", message=prefix + error_line(error))
+
+
+def error_line(error: BaseException) -> str:
+    """An exception in one line, with the place in the user's code that raised it."""
+    try:
+        message = str(error)[:1000]
+    except Exception:
+        message = "its message cannot be shown"
+    if isinstance(error, CommandError):
+        return message  # what raised it is no code of the user's
+    frames = traceback.extract_tb(error.__traceback__)
+    file, line = (frames[-1].filename, frames[-1].lineno) if frames else ("", None)
+    if isinstance(error, SyntaxError):
+        file, line, message = error.filename or "", error.lineno, error.msg
+    return f"{type(error).__name__}: {message}" + (f" ({Path(file).name}:{line})" if file else "")

@@ -1,0 +1,36 @@
+"""Addresses of databases, and how they are shown: a password never is."""
+
+from __future__ import annotations
+
+import re
+
+from shoestring.errors import StorageError
+
+POSTGRES = ("postgresql", "postgres")
+
+
+def is_postgres(storage: str) -> bool:
+    return storage.partition("://")[0] in POSTGRES and "://" in storage
+
+
+def shown(storage: object) -> str:
+    """A storage for a message: what may be a password in an address is left out.
+
+    >>> shown("postgresql://ada:secret@db.example:5432/tuning?password=secret")
+    'postgresql://ada:***@db.example:5432/tuning?password=***'
+    """
+    text = str(storage)
+    if "://" not in text:
+        return text
+    text = re.sub(r"://([^:/?@]*):.*@", r"://\1:***@", text, flags=re.DOTALL)
+    return re.sub(r"(?i)(password=)[^&]*", r"\1***", text)
+
+
+def checked_address(address: str) -> None:
+    """Refuse an address that would be taken apart in the wrong place, with a part of the password as the host."""
+    place = re.split(r"[/?]", address.partition("://")[2], maxsplit=1)[0]
+    if place.count("@") > 1:
+        raise StorageError(
+            f"the storage {shown(address)} has several @; write one that belongs to the password as %40, or keep the "
+            "password in PGPASSWORD or ~/.pgpass"
+        )

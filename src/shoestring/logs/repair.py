@@ -1,0 +1,99 @@
+"""Saving what is good of a damaged SQLite storage: every study up to its last good event.
+
+The good events are written to a new file, which then takes the place of the damaged one; that is kept under another
+name. Processes that still use the damaged file notice the replacement and stop.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shoestring.core.checksums import events_of, first_link
+from shoestring.core.event_log import checked_name
+from shoestring.core.events import Event
+from shoestring.core.history import History
+from shoestring.errors import ShoestringError, StorageError
+from shoestring.logs.sqlite import INSERT, SELECT, TABLES, connected
+
+
+@dataclass
+class Examined:
+    """A stored study: its rows up to the last good event, and what is wrong after that."""
+
+    id: int
+    name: str
+    rows: list[Any] = field(default_factory=list)
+    last: Event | None = None
+    problem: str = ""
+
+
+def examined(path: Path) -> list[Examined]:
+    """All studies of a storage, as far as they can be read; nothing is written."""
+    if not path.is_file():
+        raise StorageError(f"there is no storage {path}")
+    with closing(connected(path, "mode=ro")) as connection:
+        try:
+            studies = connection.execute("SELECT id, name FROM studies ORDER BY id").fetchall()
+        except sqlite3.Error as error:
+            raise StorageError(f"nothing can be read of {path}: {error}; restore it from a copy") from None
+        return [_examined(connection, Examined(number, str(name))) for number, name in studies]
+
+
+def _examined(connection: sqlite3.Connection, study: Examined) -> Examined:
+    history, good = History(), 0
+    try:
+        checked_name(study.name)
+        rows = _noted(connection.execute(SELECT, (study.id, 0)), study.rows)
+        for event in events_of(rows, 0, first_link(study.name)):
+            history.restore(event)
+            study.last, good = event, good + 1
+    except (ShoestringError, sqlite3.Error) as error:
+        study.problem = str(error)
+    del study.rows[good:]
+    return study
+
+
+def _noted(cursor: sqlite3.Cursor, rows: list[Any]) -> Iterator[Any]:
+    for row in cursor:
+        rows.append(row)
+        yield row
+
+
+def cut(path: Path, studies: list[Examined]) -> Path:
+    """Keep the good events of these studies only; where the damaged file is now."""
+    repaired, kept = path.with_name(path.name + ".repaired"), _free_name(path)
+    try:
+        _remove(repaired)
+        with closing(connected(repaired, "mode=rwc")) as connection:
+            connection.executescript(TABLES)
+            with connection:
+                connection.execute("BEGIN")
+                for study in studies:
+                    if study.rows:
+                        connection.execute("INSERT INTO studies (id, name) VALUES (?, ?)", (study.id, study.name))
+                        connection.executemany(INSERT, ((study.id, *row) for row in study.rows))
+        path.rename(kept)
+        for suffix in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(kept.with_name(kept.name + suffix))
+        repaired.rename(path)
+    except (OSError, sqlite3.Error) as error:
+        raise StorageError(f"{path} cannot be repaired: {error}") from error
+    return kept
+
+
+def _free_name(path: Path) -> Path:
+    names = (path.with_name(f"{path.name}.damaged{number or ''}") for number in range(10**6))
+    return next(name for name in names if not name.exists())
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            os.remove(f"{path}{suffix}")

@@ -1,0 +1,58 @@
+"""Taking turns by a lock on a file, for processes that share a file system.
+
+The system releases the lock when its holder ends. A holder that is stopped does not end, so nobody waits longer than a
+lease, and after that nobody waits for a while.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from shoestring.core import leases
+from shoestring.core.workers import ticks
+
+try:
+    import fcntl
+except ImportError:  # not a Unix system: nobody takes turns, which costs only time
+    fcntl = None  # type: ignore[assignment]
+
+_LONGEST_PAUSE = 0.005
+
+
+class FileTurns:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._pointless_until = 0.0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        file = None
+        with suppress(OSError):  # such as a folder that cannot be written: then without a turn
+            file = self._locked()
+        try:
+            yield
+        finally:
+            if file is not None:
+                os.close(file)
+
+    def _locked(self) -> int | None:
+        """The open file, locked by this process; None if another one does not let go of it."""
+        started, pause = ticks(), 0.0005
+        if fcntl is None or started < self._pointless_until:
+            return None
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        while ticks() < started + leases.LEASE:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return file
+            except BlockingIOError:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except OSError:
+                break
+        os.close(file)
+        self._pointless_until = ticks() + leases.LEASE
+        return None
