@@ -3,6 +3,11 @@
 The method is Bandit Data Augment: Shan Lu, On Applications of Multi-Armed Bandit and Bayesian Optimization Approaches
 for AutoML Problems, MSc thesis, University of Alberta, 2021, chapter 3. Rankings can be loaded and merged without
 torch; searching and augmenting need it.
+
+A policy is two operations, ``first`` and ``second``, at the levels ``first_level`` and ``second_level`` from 0 to 9;
+``pairs`` are policies at any level. A ranked ``policy`` or ``pair`` has a ``mean`` reward, its upper confidence bound
+``ucb`` and its number of ``plays``. A set of policies has the ``counts``, the ``totals`` and the ``squares`` of the
+rewards of each policy, the ``estimate`` by which they are ranked, and what it is ``about``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,17 @@
-"""Methods: what to try and for how long, decided together; and every method by name."""
+"""Methods: what to try and for how long, decided together; and every method by name.
+
+``method="bohb"`` is ``method=ss.methods.BOHB()`` with its default options. What several of them take:
+
+* ``sampler``: what proposes new configurations; TPE unless another is given.
+* ``eta``, ``min_resource``, ``replicate``, ``overlap``, ``beta``, ``weights``, ``compare``: as in
+  ``shoestring.schedulers``.
+* ``pool``: how many configurations the model considers; more when half of them were started.
+* ``unit``: how many steps one decision trains; by default a full training has at most 27 units.
+* ``scale``: whether readings enter the model as their "ranks" or "raw".
+* ``learn``: how the parameters of the model are learned: by maximum likelihood ("ml"), by "slice" sampling, or not.
+* ``parameters``: values of the model's parameters to start from.
+* ``name``: the name of a method, as in ``names()``; ``cls``: a class to register.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +19,7 @@ from shoestring._lazy import lazy_names
 
 if TYPE_CHECKING:
     from shoestring.methods.baselines.bayesian_optimization import BayesianOptimization as BayesianOptimization
+    from shoestring.methods.baselines.fabolas import Fabolas as Fabolas
     from shoestring.methods.baselines.freeze_thaw import FreezeThaw as FreezeThaw
     from shoestring.methods.baselines.random_search import RandomSearch as RandomSearch
     from shoestring.methods.baselines.rollout import Rollout as Rollout
@@ -19,6 +33,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "baselines.bayesian_optimization": "BayesianOptimization",
+        "baselines.fabolas": "Fabolas",
         "baselines.freeze_thaw": "FreezeThaw",
         "baselines.random_search": "RandomSearch",
         "baselines.rollout": "Rollout",

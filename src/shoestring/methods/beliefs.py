@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, get_args
@@ -21,18 +21,21 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from shoestring._arrays import Array
+from shoestring.core.curve_beliefs import CurveBelief
 from shoestring.core.decisions import Continue, Decision, Start
-from shoestring.core.history import Arm, Cursor, History
+from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.core.observations import with_room
 from shoestring.core.randomness import generator
+from shoestring.core.untried import first_enqueued
 from shoestring.errors import MethodError
-from shoestring.methods.learning_curves import Pool, loss_of_score, nothing_left, remaining_steps, steps_are_free
+from shoestring.methods.learning_curves import Pool, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.action_values import Outlook
 from shoestring.models.freeze_thaw import Belief, Mixture, Parameters
 from shoestring.models.freeze_thaw_learning import Readings, likeliest, sampled
-from shoestring.models.scores import normal_scores
+from shoestring.models.scores import loss_of_score, normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
+from shoestring.spaces.codec import Config
 
 Learning = Literal["ml", "slice", None]
 Scale = Literal["ranks", "raw"]
@@ -92,15 +95,31 @@ class BeliefBasedMethod(ABC):
 
     @one_thread()
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        top = top_resource(history, type(self).__name__, 1)
-        state = history.cached(("belief", repr(self)), lambda: BeliefState(self, top))
-        state.update(history)
-        posterior = Posterior(state, history)
+        posterior = Posterior(self._state(history), history)
+        if history.queue:
+            enqueued = first_enqueued(history)
+            return posterior.start(enqueued.config, enqueued.reason)
         if not posterior.trainable.any():
             return nothing_left(history)
         if not history.arms:
             return posterior.grant_at_random(rng, "the first configuration, drawn at random")
         return self.choose(posterior, rng)
+
+    def _state(self, history: History) -> BeliefState:
+        top = top_resource(history, type(self).__name__, 1)
+        state = history.cached(("belief", repr(self)), lambda: BeliefState(self, top))
+        state.update(history)
+        return state
+
+    @one_thread()
+    def belief(self, history: History, trials: Sequence[TrialRecord]) -> list[CurveBelief]:
+        """What the belief says of these trials at the next steps of the grid; with ranks, of the best loss so far."""
+        state = self._state(history)
+        return [state.curve(trial) if trial.readings and not trial.replicate else CurveBelief() for trial in trials]
+
+    def loss(self, score: float, losses: Array, scores: Array) -> float:
+        """The loss of a value of the belief, given the readings."""
+        return loss_of_score(score, losses, scores) if self.scale == "ranks" and len(losses) else score
 
     @abstractmethod
     def choose(self, posterior: Posterior, rng: np.random.Generator) -> Decision:
@@ -121,8 +140,9 @@ def grid(last: int, unit: int | None) -> tuple[int, ...]:
 class BeliefState:
     """The pool, the readings and the belief of a study, updated incrementally.
 
-    Columns are the pool, then arms of earlier pools. ``values`` (K, times) holds the losses on the grid, ``trainable``
-    (K,) says which columns can be started or continued, and ``arm_at`` holds the arms of the started ones.
+    Columns are the pool, then arms that are not in it: those of earlier pools, and those that the user gave. ``values``
+    (K, times) holds the losses on the grid, ``trainable`` (K,) says which columns can be started or continued, and
+    ``arm_at`` holds the arms of the started ones.
     """
 
     def __init__(self, options: BeliefBasedMethod, top: int) -> None:
@@ -133,7 +153,8 @@ class BeliefState:
         self.readings: list[tuple[int, float]] = []
         self._lowest: dict[int, float] = {}
         self._reached: dict[int, int] = {}
-        self._new_readings, self._grants, self._closings = Cursor(), Cursor(), Cursor()
+        self._outside: list[Arm] = []
+        self._new_readings, self._grants, self._closings, self._arms = (Cursor() for _ in range(4))
 
     def update(self, history: History) -> None:
         changed = {grant.arm for grant in self._grants.new(history.grants)}
@@ -142,10 +163,8 @@ class BeliefState:
             changed.add(trial.arm)
             if not trial.replicate:
                 self._read(trial.arm, step, loss)
-        generation = self._generation_of(history)
-        if generation != self._generation:
-            self._generation = generation
-            self._rebuild_pool(history)
+        if self._pool_grew(history) | self._has_more_outside(history):
+            self._rebuild_columns(history)
             changed = set(range(len(history.arms)))
         for index in sorted(changed):
             arm = history.arms[index]
@@ -163,24 +182,27 @@ class BeliefState:
             place += 1
         self._reached[arm] = place
 
-    def _generation_of(self, history: History) -> int:
-        """How often the pool has doubled: whenever half of it was started."""
-        generation = 0
-        while len(history.arms) >= self._earlier_arms(generation + 1):
+    def _pool_grew(self, history: History) -> bool:
+        """The pool doubles whenever half of it was started."""
+        generation, chosen = 0, len(history.arms) - history.given
+        while chosen >= math.ceil(self.options.pool * 2.0**generation / 2):
             generation += 1
-        return generation
+        if generation == self._generation:
+            return False
+        self._generation = generation
+        self.pool = Pool(history, self.options.pool * 2**generation)
+        self._outside, self._arms = [], Cursor()
+        return True
 
-    def _earlier_arms(self, generation: int) -> int:
-        """The number of arms that were started before a pool was drawn."""
-        return math.ceil(self.options.pool * 2.0 ** (generation - 1) / 2) if generation else 0
+    def _has_more_outside(self, history: History) -> bool:
+        new = [arm for arm in self._arms.new(history.arms) if self.pool.index(arm.config) is None]
+        self._outside += new
+        return bool(new)
 
-    def _rebuild_pool(self, history: History) -> None:
-        self.pool = Pool(history, self.options.pool * 2**self._generation)
-        earlier = history.arms[: self._earlier_arms(self._generation)]
-        outside = [arm for arm in earlier if self.pool.index(arm.config) is None]
-        points = [history.codec.encode(arm.config) for arm in outside]
+    def _rebuild_columns(self, history: History) -> None:
+        points = [history.codec.encode(arm.config) for arm in self._outside]
         self.points = np.vstack([self.pool.points, *points]) if points else self.pool.points
-        self._columns = {arm.index: len(self.pool) + i for i, arm in enumerate(outside)}
+        self._columns = {arm.index: len(self.pool) + i for i, arm in enumerate(self._outside)}
         self.arm_at: dict[int, Arm] = {}
         self.trainable = np.ones(len(self.points), dtype=bool)
         self._fit = -1
@@ -189,7 +211,7 @@ class BeliefState:
     def column(self, arm: Arm) -> int:
         if arm.index not in self._columns:
             index = self.pool.index(arm.config)
-            assert index is not None, "arms of earlier pools have columns of their own"
+            assert index is not None, "arms that are not in the pool have columns of their own"
             self._columns[arm.index] = index
         return self._columns[arm.index]
 
@@ -239,6 +261,18 @@ class BeliefState:
                 found = sampled(found[0], readings, _SAMPLES, generator(history.seed, self._fit, "belief"))
         return Mixture([Belief(one, self.points, times, self._choices, self._counts) for one in found])
 
+    def curve(self, trial: TrialRecord) -> CurveBelief:
+        """The belief about one trial at the places of the grid that it has not reached."""
+        values, scores, losses = self.scored()
+        column = self._columns[trial.arm]
+        places = np.arange(int(self.belief.counts[column]) + 1, len(self.steps) + 1)
+        mean = self.belief.means(values)[column, places - 1]
+        deviation = np.sqrt(self.belief.variances(np.full(len(places), column), places))
+        ranked = self.options.scale == "ranks" and len(scores) > 0
+        known = (scores.min(), scores.max()) if ranked else (-math.inf, math.inf)
+        steps = self.steps[places - 1].tolist()
+        return CurveBelief.of_normal(steps, mean, deviation, lambda s: self.options.loss(s, losses, scores), known)
+
     def scored(self) -> tuple[Array, Array, Array]:
         """The readings on the scale of the belief as (K, times); and scores and losses in log order."""
         losses = self._losses[: self._taken]
@@ -286,15 +320,30 @@ class Posterior:
 
     def grant(self, column: int, reason: str) -> Decision:
         """Train an arm by one unit; to its end if the method does so or if only trials are counted."""
-        whole = self.state.options.trains_fully or steps_are_free(self.history)
-        last = len(self.steps) if whole else min(int(self.belief.counts[column]) + 1, len(self.steps))
-        until = int(self.steps[last - 1])
         arm = self.arm_at.get(column)
-        if arm is not None:
-            return Continue(arm.trials[0].index, until, reason)
+        if arm is None:
+            return self.start(self.state.pool.config(column), reason)
+        last = len(self.steps) if self._trains_fully else min(int(self.belief.counts[column]) + 1, len(self.steps))
+        return Continue(arm.trials[0].index, int(self.steps[last - 1]), reason)
+
+    def start(self, config: Config, reason: str) -> Start:
+        """Train a new configuration by one unit, or to its end."""
+        until = int(self.steps[-1 if self._trains_fully else 0])
         if not self.arm_at:  # the first grant must fit into the budget as a whole
             until = max(1, int(min(until, self.remaining)))
-        return Start(until, reason, self.state.pool.config(column))
+        return Start(until, reason, config)
+
+    @property
+    def _trains_fully(self) -> bool:
+        return self.state.options.trains_fully or steps_are_free(self.history)
+
+    def lowest(self, values: Array, rng: np.random.Generator) -> int:
+        """The column with the lowest value; new ones with the same value have no order, so one is drawn."""
+        column = int(values.argmin())
+        if column in self.arm_at:
+            return column
+        equal = [other for other in np.flatnonzero(values == values[column]).tolist() if other not in self.arm_at]
+        return int(rng.choice(equal)) if len(equal) > 1 else column
 
     def grant_at_random(self, rng: np.random.Generator, reason: str) -> Decision:
         return self.grant(int(rng.choice(self.trainable.nonzero()[0])), reason)
@@ -305,6 +354,4 @@ class Posterior:
 
     def in_users_units(self, score: float) -> str:
         """A score as a reading."""
-        if self.state.options.scale == "ranks" and len(self._losses):
-            score = loss_of_score(score, self._losses, self._scores)
-        return f"{self.history.sign * score:.4g}"
+        return f"{self.history.sign * self.state.options.loss(score, self._losses, self._scores):.4g}"

@@ -7,35 +7,35 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from shoestring._arrays import Array, Codes, Mask
+from shoestring.core.curve_beliefs import CurveBelief
 from shoestring.core.decisions import Continue, read_state
-from shoestring.core.history import Arm, Cursor, History, TrialRecord
-from shoestring.methods.learning_curves import Pool, expected_improvement, loss_of_score
+from shoestring.core.events import Granted
+from shoestring.core.history import FAILED, Arm, Cursor, History, TrialRecord
+from shoestring.methods.forecast_checks import Check
+from shoestring.methods.forecast_copies import Neighbours, Twins
+from shoestring.methods.forecast_failures import Failures
+from shoestring.methods.forecast_prices import step_prices
+from shoestring.methods.learning_curves import Pool, expected_improvement, remaining_steps
 from shoestring.models.curve_process import CurveProcess
-from shoestring.models.linear import linear, logistic_regression, probability, ridge_regression
-from shoestring.models.scores import normal_scores, rank_correlation
-from shoestring.samplers.candidates import embedding
+from shoestring.models.scores import loss_of_score, normal_scores
 
 # Promotions by rank compare trials at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
 _RUNG = 2
 # The process holds at most this many readings; beyond, half are kept: the last ones of the best trials. Of the failed
 # trials at most an eighth is kept: they say where not to look.
 _MOST_READINGS = 2000
-# The penalty of the regressions, and the least weight of a trial that has not failed yet.
-_RIDGE, _LEAST_WEIGHT = 0.1, 0.1
-_FAILED = ("failed", "lost")
+# At most so many running trials are imputed, the last ones that were granted: what they cost grows with their square.
+_MOST_EXPECTED = 128
 # Configurations that are more likely to fail than this are neither promoted by rank nor finished.
 MOST_RISK = 0.3
-# So many trials say something about prices, or about whether early readings mislead.
-_ENOUGH = 8
 
 
 @lru_cache
@@ -55,7 +55,7 @@ def milestones(last: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class DecidedBy:
-    """The state of a grant: the rule that decided it, "end game", "guard" or "model".
+    """The state of a grant: the rule that decided it, such as "guard" or "model".
 
     ``parent`` is the configuration that a new one was drawn near; -1 if there is none.
     """
@@ -74,6 +74,8 @@ class ForecastState:
     def __init__(self, history: History, pool: int, top: int) -> None:
         codec = history.codec
         self.sign = history.sign
+        self._encode = codec.encode
+        self._arms = history.arms
         self.pool = Pool(history, pool)
         self.milestones = milestones(top)
         self.rungs = (*self.milestones[:-1:_RUNG], top)
@@ -94,60 +96,116 @@ class ForecastState:
         # Per arm, the best loss so far at each milestone.
         self.curves: dict[int, dict[int, float]] = {}
         self.neighbours = Neighbours(self.curves)
+        self.twins = Twins()
+        self.check = Check(self.curves, top)
         # Steps granted by the guard, and configurations started by the model.
         self.guarded = self.started = 0
+        # By trial, the grants whose last readings are imputed in the process.
+        self._expected: dict[int, Granted] = {}
         self._lowest: dict[int, float] = {}
+        # By column, the steps of results from elsewhere: they are run again if such a trial continues here.
+        self._repeated: dict[int, int] = {}
         self._readings, self._grants, self._closings = Cursor(), Cursor(), Cursor()
 
     def update(self, history: History) -> None:
         self.pool.update(history)
         changed = set()
-        for grant in self._grants.new(history.grants):
+        grants = deque(self._grants.new(history.grants))
+        for grant in grants:
             changed.add(grant.arm)
             decided = read_state(DecidedBy, grant.state)
             if decided is not None and decided.rule == "guard":
                 self.guarded += grant.until - grant.start
             if decided is not None and decided.rule == "model" and grant.config is not None:
                 self.started += 1
+            if decided is not None and decided.rule == "check":
+                self.check.arm = grant.arm
+            if decided is not None and decided.rule == "ends":
+                self.check.by_ends.add(grant.arm)
             if decided is not None and decided.parent >= 0:
                 self.neighbours.parent[grant.arm] = decided.parent
-        readings = self._readings.new(history.readings)
-        closings = self._closings.new(history.closings)
-        for place, (trial, step, loss) in enumerate(readings, len(history.readings) - len(readings)):
-            # In the order of the log, so that a rebuilt state has the same columns.
-            while closings and closings[0].closed_after <= place:
-                changed.add(self._take_in_closing(history, closings.pop(0)))
-            if not trial.replicate:
-                self._take_in(history, trial.arm, step, loss)
-                changed.add(trial.arm)
-        changed |= {self._take_in_closing(history, trial) for trial in closings}
+        for place, trial, reading in self._new_events(history):
+            while grants and history.granted_after[len(history.grants) - len(grants)] <= place:
+                self._expect(grants.popleft())
+            if reading is None:
+                self._forget(trial.index)
+                self._take_in_closing(history, trial)
+            else:
+                self._take_in(history, trial, *reading)
+            changed.add(trial.arm)
+        for grant in grants:
+            self._expect(grant)
         changed |= {child for child, parent in self.neighbours.parent.items() if parent in changed}
         for index in changed & self.column.keys():
             trial, column = history.arms[index].trials[0], self.column[index]
             self.step[column] = trial.step
             self.paused[column] = (
-                trial.state == "paused" and trial.step < self.milestones[-1] and not self.neighbours.behind(index)
+                trial.state == "paused" and trial.step < self.milestones[-1] and not self.repeats(index)
             )
-            self.failures.living[column] = trial.state not in _FAILED
+            self.failures.living[column] = trial.state not in FAILED
+            self._repeated[column] = trial.step if trial.foreign else 0
 
-    def _take_in(self, history: History, index: int, step: int, loss: float) -> None:
+    def _new_events(self, history: History) -> Iterator[tuple[int, TrialRecord, tuple[int, float] | None]]:
+        """The new readings (step, loss) and closings (None), each with how many of both came before it.
+
+        In the order of the log, so that a rebuilt state goes through the same arithmetic.
+        """
+        readings, closings = self._readings.new(history.readings), self._closings.new(history.closings)
+        first = len(history.readings) - len(readings)
+        closed = len(history.closings) - len(closings)
+        for place, (trial, step, loss) in enumerate(readings, first):
+            while closings and closings[0].closed_after <= place:
+                yield place + closed, closings.pop(0), None
+                closed += 1
+            yield place + closed, trial, (step, loss)
+        yield from ((len(history.readings) + closed + i, trial, None) for i, trial in enumerate(closings))
+
+    def _expect(self, grant: Granted) -> None:
+        """Impute the reading at the end of a grant with the posterior mean, until it is there or the trial ends."""
+        if len(self._expected) == _MOST_EXPECTED:
+            self._forget(next(iter(self._expected)))
+        self._expected[grant.trial] = grant
+        self._expect_in(self.process, grant)
+
+    def _forget(self, trial: int) -> None:
+        if self._expected.pop(trial, None) is not None:
+            self.process.forget(trial)
+
+    def _expect_in(self, process: CurveProcess, grant: Granted) -> None:
+        config = self._arms[grant.arm].config
+        column = self.column.get(grant.arm)
+        column = self.pool.index(config) if column is None else column
+        point = self._encode(config) if column is None else self.points[column]
+        process.expect(grant.trial, grant.until, column, point)
+
+    def _take_in(self, history: History, trial: TrialRecord, step: int, loss: float) -> None:
+        grant = self._expected.get(trial.index)
+        due = trial.index if grant is not None and step >= grant.until else None
+        if not trial.replicate:
+            self._take_in_loss(history, trial.arm, step, loss, due)
+        if due is not None:
+            self._forget(due)
+
+    def _take_in_loss(self, history: History, index: int, step: int, loss: float, due: int | None) -> None:
+        """A loss of an arm; ``due`` is the trial that this reading was expected from, if it was."""
         lowest = self._lowest[index] = min(loss, self._lowest.get(index, loss))
         self._add_arm(history, history.arms[index])
         if step not in self.milestones:
             return
         self.curves.setdefault(index, {})[step] = lowest
-        self._add_reading(self.column[index], step, lowest)
+        self.twins.take_in(index, step, loss)
+        self._add_reading(self.column[index], step, lowest, due)
         if step in self.rungs:
             insort(self.ranked[self.rungs.index(step)], (lowest, index))
 
-    def _take_in_closing(self, history: History, trial: TrialRecord) -> int:
+    def _take_in_closing(self, history: History, trial: TrialRecord) -> None:
         """A failed trial ranks last on the rung of its last grant; one without readings has an infinite first loss.
 
         Were a late failure a reading too, the process would shun good regions: what is trained for longer fails more
         often. The regression of failures learns from both.
         """
-        if trial.state not in _FAILED or trial.replicate:
-            return trial.arm
+        if trial.state not in FAILED or trial.replicate:
+            return
         self._add_arm(history, history.arms[trial.arm])
         self.curves.pop(trial.arm, None)
         if not trial.step:
@@ -156,23 +214,22 @@ class ForecastState:
         level = next((i for i, rung in enumerate(self.rungs) if rung >= trial.until), None)
         if level is not None:
             self.ranked[level].append((math.inf, trial.arm))
-        return trial.arm
 
     def _add_arm(self, history: History, arm: Arm) -> None:
         if arm.index in self.column:
             return
         column = self.pool.index(arm.config)
         if column is None:
-            point = history.codec.encode(arm.config)
+            point = self._encode(arm.config)
             column = self.process.add_column(point)
             self.points = np.vstack([self.points, point[None]])
             self.step, self.paused = np.append(self.step, 0), np.append(self.paused, False)
         self.column[arm.index], self.arm_at[column] = column, arm
 
-    def _add_reading(self, column: int, step: int, loss: float) -> None:
+    def _add_reading(self, column: int, step: int, loss: float, due: int | None = None) -> None:
         if len(self.losses) == _MOST_READINGS:
             self._condense()
-        self.process.add(column, step)
+        self.process.add(column, step, due)
         self.losses.append(loss)
         self._places.append((column, step))
 
@@ -186,33 +243,41 @@ class ForecastState:
         self.losses, self._places = [], []
         for loss, column, step in living + failed:
             self._add_reading(column, step, loss)
+        for grant in self._expected.values():
+            self._expect_in(self.process, grant)
 
-    @contextmanager
-    def forecasts(self, history: History) -> Iterator[Forecasts]:
-        """Forecasts with running trials imputed with the posterior mean, inside the block."""
-        with self.process.provisional():
-            for trial in history.running.values():
-                column = self.column.get(trial.arm, self.pool.index(trial.config))
-                if column is None:
-                    self.process.add_outside(history.codec.encode(trial.config), trial.until)
-                else:
-                    self.process.add(column, trial.until)
-            yield Forecasts(self)
+    def forecasts(self) -> Forecasts:
+        """Forecasts with the next readings of running trials imputed with the posterior mean."""
+        return Forecasts(self, self.process, self.columns, np.array(self.losses))
+
+    def forecasts_of_readings(self) -> Forecasts:
+        """Forecasts without what is imputed."""
+        return Forecasts(self, self.process.observed(), self.columns, np.array(self.losses))
+
+    def forecasts_by_ends(self) -> Forecasts:
+        """Forecasts from the trials that were trained to their end, and from no other reading."""
+        process = CurveProcess(self.points, self.milestones[-1], self._choices, self._is_table)
+        ends = self.check.ends
+        columns = np.array([self.column[index] for index in ends])
+        for column in columns.tolist():
+            process.add(column, self.milestones[-1])
+        for grant in self._expected.values():
+            self._expect_in(process, grant)
+        return Forecasts(self, process, columns, np.array(list(ends.values())))
 
     def price(self, history: History) -> Array:
-        """Per column, what its next milestone costs: steps, or relative amounts of the unit that limits the budget."""
+        """Per column, what its next milestone costs: steps, or relative amounts of the unit that limits the budget.
+
+        A new configuration also costs an evaluation; where these are limited, it is worth its share of the steps left.
+        """
         places = np.searchsorted(self.milestones, self.step, side="right")
         steps = np.array([*self.milestones, math.inf])[places] - self.step
+        for column, again in self._repeated.items():
+            steps[column] += again
+        per_evaluation = remaining_steps(history) / max(history.ledger.free("evaluations"), 1)
+        if 0 < per_evaluation < math.inf:
+            steps[self.step == 0] = np.maximum(steps[self.step == 0], per_evaluation)
         return np.asarray(steps * step_prices(self, history))
-
-    def early_readings_mislead(self) -> bool:
-        """Whether the trials that went on are not in the order of their start, at the last milestone of enough."""
-        for milestone in self.milestones[:0:-1]:
-            went_on = [curve for curve in self.curves.values() if milestone in curve]
-            pairs = [(curve[1], curve[milestone]) for curve in went_on if 1 in curve]
-            if len(pairs) >= _ENOUGH:
-                return rank_correlation(np.array(pairs)) <= 0
-        return False
 
     @property
     def columns(self) -> Codes:
@@ -228,8 +293,19 @@ class ForecastState:
 
     def parents(self, forecasts: Forecasts) -> list[int]:
         """The configurations with the best forecasts that have not failed."""
-        alive = [column for column, arm in self.arm_at.items() if arm.trials[0].state not in _FAILED]
+        alive = [column for column, arm in self.arm_at.items() if arm.trials[0].state not in FAILED]
         return [self.arm_at[column].index for column in sorted(alive, key=forecasts.mean.__getitem__)[:3]]
+
+    def repeats(self, index: int) -> bool:
+        """Whether a configuration has shown nothing that another one has not: it is not continued."""
+        return self.neighbours.behind(index) or self.twins.is_twin(index)
+
+    def repetition(self) -> Continue | None:
+        """Continue a configuration that repeats another one, where nothing else is left."""
+        waiting = (column for column in self.arm_at if self.trial(column).state == "paused")
+        column = next((column for column in waiting if self.step[column] < self.milestones[-1]), None)
+        reason = "nothing else is left, so that a configuration with the readings of another one continues"
+        return None if column is None else self.advance(column, reason, "repetition")
 
     def trial(self, column: int) -> TrialRecord:
         return self.arm_at[column].trials[0]
@@ -240,147 +316,65 @@ class ForecastState:
         until = next((m for m in self.milestones if m > trial.step), self.milestones[-1])
         return Continue(trial.index, until, reason, state=DecidedBy(rule))
 
-
-class Failures:
-    """How likely a configuration is to fail at a later step: a logistic regression, once something has failed.
-
-    A failed configuration has weight 1, a living one the share of the observed failures that it has outlived.
-    """
-
-    def __init__(self, history: History) -> None:
-        self._embed = embedding(history)
-        self.steps: list[int] = []
-        self.living: dict[int, bool] = {}
-
-    def model(self, state: ForecastState) -> Array | None:
-        """The coefficients of the regression; None while nothing has failed."""
-        if not self.steps:
-            return None
-        columns = np.array(sorted(self.living))
-        alive = np.array([self.living[column] for column in columns])
-        outlived = 1 - self.ahead(state.step[columns])
-        weights = np.where(alive, np.maximum(outlived, _LEAST_WEIGHT), 1.0)
-        return logistic_regression(self._embed(state.points[columns]), 1.0 - alive, weights, _RIDGE)
-
-    def ahead(self, step: Any) -> Array:
-        """The share of the observed failures that came after a step."""
-        return np.asarray(1 - np.searchsorted(np.sort(self.steps), step, side="right") / len(self.steps))
-
-    def risk(self, model: Array | None, points: Array, step: Any) -> Array:
-        """The probability that a configuration at a step will fail later. Shape (m,)."""
-        if model is None:
-            return np.zeros(len(points))
-        return np.asarray(probability(model, self._embed(points)) * self.ahead(step))
-
-
-def shares_left(history: History) -> dict[str, float]:
-    """Per unit of the budget, the share that is left."""
-    return {unit: history.ledger.free(unit) / limit for unit, limit in history.ledger.budget.limits().items()}
-
-
-def scarcest(history: History) -> str:
-    """The unit of the budget of which the smallest share is left, "steps" unless it is cost or seconds."""
-    shares = shares_left(history)
-    unit = min(shares, key=shares.__getitem__)
-    return unit if unit in ("cost", "seconds") else "steps"
-
-
-def step_prices(state: ForecastState, history: History) -> Array:
-    """Per column, the price of a step: measured where the configuration was started, else by a log-linear model.
-
-    Sizes, depths and batch sizes multiply what a step costs. The model is kept within the observed prices.
-    """
-    known = _measured_prices(state, history)
-    if len(known) < _ENOUGH:
-        return np.ones(len(state.points))
-    columns, logs, embed = np.array(list(known)), np.log(list(known.values())), embedding(history)
-    beta = ridge_regression(embed(state.points[columns]), logs, _RIDGE)
-    prices = np.exp(np.clip(linear(beta, embed(state.points)), logs.min(), logs.max()))
-    prices[columns] = np.exp(logs)
-    return prices
-
-
-def price_range(state: ForecastState, history: History) -> str:
-    """How far the prices of steps are apart, in words; empty if they are alike."""
-    prices = _measured_prices(state, history).values()
-    low, high = min(prices, default=1.0), max(prices, default=1.0)
-    return f" (a step took {low:.3g} to {high:.3g})" if high >= 5 * low else ""
-
-
-def _measured_prices(state: ForecastState, history: History) -> dict[int, float]:
-    """By column, what a step of each started configuration has cost; nothing if steps limit the budget."""
-    unit = scarcest(history)
-    if unit == "steps":
-        return {}
-    trials = {column: arm.trials[0] for column, arm in state.arm_at.items() if arm.trials[0].step}
-    prices = {column: _total(trial, unit) / trial.step for column, trial in trials.items()}
-    return {column: price for column, price in prices.items() if price > 0}
-
-
-def _total(trial: TrialRecord, unit: str) -> float:
-    return trial.seconds if unit == "seconds" else sum(reading.cost or 0.0 for reading in trial.readings.values())
-
-
-class Neighbours:
-    """The configurations that were drawn near a good one, their parent, and whether they are better than that so far.
-
-    The two are compared at the last milestone that both reached. A neighbour that is behind is not continued: while
-    its parent is ahead, nothing can be learned from a near copy that trails it.
-    """
-
-    def __init__(self, curves: dict[int, dict[int, float]]) -> None:
-        self.parent: dict[int, int] = {}
-        self._curves = curves
-
-    def behind(self, index: int) -> bool:
-        """Whether a configuration is a neighbour that is not better than its parent."""
-        parent = self._curves.get(self.parent.get(index, -1), {})
-        own = self._curves.get(index, {})
-        common = parent.keys() & own.keys()
-        return bool(common) and not own[max(common)] < parent[max(common)]
-
-    def pay(self, started: int) -> bool:
-        """Whether neighbours have had less than their share of the configurations that were chosen by the model.
-
-        The share is that of the neighbours which are better than their parents, a third before there are any.
-        """
-        known = [index for index in self.parent if index in self._curves]
-        better = sum(not self.behind(index) for index in known)
-        return len(self.parent) < (better + 1) / (len(known) + 3) * (started + 1)
+    def finish(self, column: int, reason: str, rule: str) -> Continue:
+        """Train a trial to its end."""
+        trial = self.trial(column)
+        return Continue(trial.index, self.milestones[-1], f"trial {trial.index} {reason}", state=DecidedBy(rule))
 
 
 class Forecasts:
-    """The forecasts at one decision: the end of every column, as scores."""
+    """The forecasts at one decision: the end of every column, as scores.
 
-    def __init__(self, state: ForecastState) -> None:
-        self._state = state
-        self.losses: Array = np.array(state.losses)
-        self.scores = normal_scores(self.losses)
-        self.w, self.scale = state.process.whiten(self.scores)
-        self.mean, self.deviation = state.process.forecast(self.w, self.scale)
+    ``columns`` and ``losses`` are those of the readings in the process.
+    """
+
+    def __init__(self, state: ForecastState, process: CurveProcess, columns: Codes, losses: Array) -> None:
+        self._state, self._process = state, process
+        self.losses = losses
+        self.scores = normal_scores(losses)
+        self.w, self.scale = process.whiten(self.scores)
+        self.mean = process.means(self.w)
         self._failure_model = state.failures.model(state)
         self.risk = state.failures.risk(self._failure_model, state.points, state.step)
-        self.best = float(self.scores[self._attainable()].min())
-        self.improvement = expected_improvement(self.mean, self.deviation, self.best) * (1 - self.risk)
+        self.best = float(self.scores[self._attainable(columns)].min())
 
-    def _attainable(self) -> Mask:
+    @cached_property
+    def improvement(self) -> Array:
+        """Per column, the expected improvement; promotions by rank do without it."""
+        deviation = self._process.deviations(self.scale)
+        return expected_improvement(self.mean, deviation, self.best) * (1 - self.risk)
+
+    def _attainable(self, columns: Codes) -> Mask:
         """The readings to improve on: those of failed and of risky trials may be out of reach of all others."""
-        columns = self._state.columns
         failed = np.array([not self._state.failures.living[column] for column in columns.tolist()])
         attainable = ~failed & (self.risk[columns] <= MOST_RISK)
         return attainable if attainable.any() else np.ones(len(columns), dtype=bool)
 
     def at(self, points: Array) -> tuple[Array, Array]:
         """Mean and expected improvement of new configurations."""
-        state = self._state
-        mean, deviation = state.process.forecast_points(self.w, self.scale, points)
-        risk = state.failures.risk(self._failure_model, points, np.zeros(len(points)))
+        failures = self._state.failures
+        mean, deviation = self._process.forecast_points(self.w, self.scale, points)
+        risk = failures.risk(self._failure_model, points, np.zeros(len(points)))
         return mean, expected_improvement(mean, deviation, self.best) * (1 - risk)
 
-    def in_users_units(self, mean: float) -> str:
-        """A forecast as a reading; scores reach no further than the observed losses."""
+    def curve(self, column: int) -> CurveBelief:
+        """The forecast of one curve at its next milestones."""
+        state = self._state
+        steps = [step for step in state.milestones if step > state.step[column]]
+        point = state.points[[column]]
+        found = [self._process.forecast_points(self.w, self.scale, point, step) for step in steps]
+        mean, deviation = (np.array([pair[i][0] for pair in found]) for i in (0, 1))
+        known = self.scores[np.isfinite(self.losses)]
+        return CurveBelief.of_normal(steps, mean, deviation, self._loss, (known.min(), known.max()))
+
+    def _loss(self, score: float) -> float:
+        """The loss of a score, which reaches no further than the observed losses."""
         finite = np.isfinite(self.losses)
-        loss = self._state.sign * loss_of_score(mean, self.losses[finite], self.scores[finite])
+        return loss_of_score(score, self.losses[finite], self.scores[finite])
+
+    def in_users_units(self, mean: float) -> str:
+        """A forecast as a reading."""
+        loss = self._state.sign * self._loss(mean)
         return f"{loss:.4g} or better" if mean < self.best else f"{loss:.4g}"
 
     def describe(self, column: int) -> str:

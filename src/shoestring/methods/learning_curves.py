@@ -113,12 +113,6 @@ def _everything(codec: Codec, most: int) -> list[Config] | None:
     return codec.rows
 
 
-def loss_of_score(score: float, losses: Array, scores: Array) -> float:
-    """The loss at a score, interpolated between the observed ones; beyond them, the nearest."""
-    order = np.argsort(losses, kind="stable")
-    return float(np.interp(score, scores[order], losses[order]))
-
-
 def expected_improvement(mean: Array, deviation: Array, best: float | Array) -> Array:
     """E (best − y)⁺ of y ~ N(mean, deviation²), as an array.
 

@@ -38,18 +38,24 @@ _NAMED: dict[str, Callable[[], Any]] = {
     "mss": lambda: compose(samplers.Random(), schedulers.ModifiedSubSampling()),
     "amss": lambda: compose(samplers.Random(), schedulers.AsyncSubSampling()),
     "boss": lambda: methods.BOSS(),
+    "boss-mss": lambda: methods.BOSS(rule="mss"),
     "pboss": lambda: methods.ParallelBOSS(),
     "forecast": lambda: methods.Forecast(),
     "bhpt": lambda: methods.BHPT(),
+    "bhpt-paper": lambda: methods.BHPT.paper(),
     "bhpt-eps": lambda: methods.BHPT(epsilon=0.5),
     "bhpt-kgm": lambda: methods.BHPT(rule="kgm"),
     "freeze-thaw": lambda: methods.FreezeThaw(),
     "rollout": lambda: methods.Rollout(),
+    "fabolas": lambda: methods.Fabolas(),
     "gp-ei": lambda: methods.BayesianOptimization(),
 }
 
 # Beyond this many evaluations a fast sampler is preferred: the time to fit models would add up.
 _MANY = 1000
+
+# No option of our methods is larger; in a log it is damage, or meant to exhaust the memory.
+_LARGEST_OPTION = 10_000_000
 
 _GROUP = "shoestring.methods"
 _registered: dict[str, type] = {}
@@ -112,6 +118,13 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     )
 
 
+def references_of(method: object) -> list[str]:
+    """Where a method and its parts were published."""
+    parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
+    found = [getattr(part, "reference", None) for part in parts]
+    return [reference for reference in found if reference]
+
+
 def described(method: object) -> dict[str, Any]:
     """A method as plain JSON values: its class and, if it is a dataclass, its fields."""
     values = {f.name: getattr(method, f.name) for f in fields(method)} if is_dataclass(method) else {}
@@ -125,9 +138,16 @@ def rebuilt(description: Mapping[str, Any]) -> Any:
     if cls is None or any(value is _UNKNOWN for value in values.values()):
         return None
     try:
-        return cls(**values)
-    except TypeError as error:
+        result = cls(**values)
+    except Exception as error:  # what was stored can be anything
         raise MethodError(f"the log's method {dict(description)!r} does not fit this version: {error}") from None
+    for name, value in values.items():
+        if _builtin(cls.__name__) is cls and isinstance(value, (int, float)) and not abs(value) <= _LARGEST_OPTION:
+            raise MethodError(f"the log's method has {name}={value!r:.80}, more than {_LARGEST_OPTION}")
+    for part, verb in (("sampler", "propose"), ("scheduler", "next")):
+        if hasattr(result, part) and not callable(getattr(getattr(result, part), verb, None)):
+            raise MethodError(f"the log's method {dict(description)!r} has {getattr(result, part)!r} as its {part}")
+    return result
 
 
 def unknown_classes(description: Mapping[str, Any]) -> list[str]:

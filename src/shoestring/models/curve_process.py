@@ -22,21 +22,21 @@ The rows of a table have no close neighbours, and N is 1 for the same row and 0 
 
 A reading costs O(n² + n·m): R and V get one row each. Neither depends on the values, so these can change from one
 forecast to the next, as normal scores do.
+
+Readings that are expected from running trials only reduce the deviations (``expected_readings.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from shoestring._arrays import Array
+from shoestring.models.expected_readings import ExpectedReadings
 from shoestring.models.kernels import Kernel, matern52
-
-# The column of a reading whose configuration is not among X.
-_OUTSIDE = -1
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class CurveProcess:
         self._logs = np.zeros(0)
         self._columns = np.zeros(0, dtype=np.int64)
         self._at = np.zeros((0, X.shape[1]))
+        self._expected = ExpectedReadings(X.shape[1], len(X))
         # Per curve with readings, M and N between it and every column. Shape (2, m).
         self._similarity: dict[int, Array] = {}
 
@@ -87,7 +88,7 @@ class CurveProcess:
     def add_column(self, point: Array) -> int:
         """Add a configuration to forecast; returns its column."""
         column = len(self._points)
-        v = self._columns_of(point[None])[:, 0]
+        v = self._columns_of(point[None], self._last)[:, 0]
         self._points = np.vstack([self._points, point[None]])
         grown = np.zeros((len(self._V), column + 1))
         grown[:, :column] = self._V
@@ -95,43 +96,64 @@ class CurveProcess:
         self._V, self._explained = grown, np.append(self._explained, v @ v)
         near = self._similar(point[None], self._points)[:, 0]
         self._similarity = {k: np.hstack([rows, near[:, [k]]]) for k, rows in self._similarity.items()}
+        similarity = self._similar(point[None], self._expected.points)[:, 0]
+        to_end = self._covariance(similarity, self._expected.at, np.array(self._last))
+        self._expected.add_column(similarity, to_end, v)
         return column
 
-    def add(self, column: int, step: int) -> None:
-        """Add a reading of a curve at a step."""
-        if column not in self._similarity:
-            self._similarity[column] = self._similar(self._points[column][None], self._points)[:, 0]
-        self._append(self._points[column], self._similarity[column], column, step)
-
-    def add_outside(self, point: Array, step: int) -> None:
-        """Add a reading of a curve that is not among the columns."""
-        self._append(point, self._similar(point[None], self._points)[:, 0], _OUTSIDE, step)
-
-    def _append(self, point: Array, similarity: Array, column: int, step: int) -> None:
+    def add(self, column: int, step: int, expected: Hashable | None = None) -> None:
+        """Add a reading of a curve at a step. With the key of a reading that was expected there, half is done."""
         self._make_room()
-        n, at, columns = self._n, float(np.log(step)), self._columns[: self._n]
-        near, outside = similarity[:, columns], columns == _OUTSIDE
-        if outside.any():
-            near[:, outside] = self._similar(point[None], self._at[:n][outside])[:, 0]
-        row = self._covariance(near, at, self._logs[:n])
-        solved = self._R[:n, :n] @ row  # the new row of L, but for its last entry
+        n, at = self._n, float(np.log(step))
+        if expected in self._expected.keys:
+            solved, to_ends = self._expected.pop(expected, n)
+        else:
+            solved, to_ends = self._solved(self._similarity_of(column), at)
+        # ``solved`` is the new row of L, but for its last entry.
         pivot = np.sqrt(self.prior_variance + self.prior.noise**2 - solved @ solved)
         self._R[n, :n] = -(solved @ self._R[:n, :n]) / pivot
         self._R[n, n] = 1 / pivot
-        to_ends = self._covariance(similarity, at, np.array(self._last))
-        self._V[n] = (to_ends - solved @ self._V[:n]) / pivot
+        self._V[n] = to_ends / pivot
         self._explained = self._explained + self._V[n] ** 2
-        self._logs[n], self._columns[n], self._at[n] = at, column, point
+        self._logs[n], self._columns[n], self._at[n] = at, column, self._points[column]
         self._n += 1
+        if self._expected:
+            similarity = np.array([one[:, column] for one in self._expected.similarity]).T
+            self._expected.take_in(
+                self._covariance(similarity, self._expected.at, np.array(at)), solved, float(pivot), self._V[n]
+            )
 
-    @contextmanager
-    def provisional(self) -> Iterator[None]:
-        """Readings added inside the block are removed at its end."""
-        n, explained = self._n, self._explained
-        try:
-            yield
-        finally:
-            self._n, self._explained = n, explained
+    def expect(self, key: Hashable, step: int, column: int | None, point: Array) -> None:
+        """Impute a reading at a step of a curve, which need not be among the columns, until ``forget``."""
+        similarity = self._similar(point[None], self._points)[:, 0] if column is None else self._similarity_of(column)
+        at = float(np.log(step))
+        expected = self._expected
+        expected.add(key, at, point, similarity, *self._solved(similarity, at))
+        with_all = self._similar(point[None], expected.points)[:, 0]
+        expected.relate(self._covariance(with_all, at, expected.at), self._n)
+
+    def forget(self, key: Hashable) -> None:
+        if key in self._expected.keys:
+            self._expected.pop(key, self._n)
+
+    def observed(self) -> CurveProcess:
+        """The process without the readings that are expected, for forecasts only."""
+        twin = copy(self)
+        twin._expected = ExpectedReadings(self._points.shape[1], len(self._points))
+        return twin
+
+    def _similarity_of(self, column: int) -> Array:
+        if column not in self._similarity:
+            self._similarity[column] = self._similar(self._points[column][None], self._points)[:, 0]
+        return self._similarity[column]
+
+    def _solved(self, similarity: Array, at: float) -> tuple[Array, Array]:
+        """R k(readings, p) of a reading p, and its covariance with the ends given the readings. Shapes (n,), (m,)."""
+        n = self._n
+        row = self._covariance(similarity[:, self._columns[:n]], at, self._logs[:n])
+        solved = self._R[:n, :n] @ row
+        to_ends = self._covariance(similarity, at, np.array(self._last))
+        return solved, np.asarray(to_ends - solved @ self._V[:n])
 
     def whiten(self, u: Array) -> tuple[Array, float]:
         """w, and the scale σ² (its posterior mean, given the prior's strength)."""
@@ -139,23 +161,32 @@ class CurveProcess:
         w = self._R[:n, :n] @ u
         return w, float((strength + w @ w) / (strength + n))
 
-    def forecast(self, w: Array, scale: float) -> tuple[Array, Array]:
-        """Mean and standard deviation of the end of every curve.
+    def means(self, w: Array) -> Array:
+        """Of the end of every curve."""
+        return np.asarray(w @ self._V[: len(w)])
 
-        ``w`` may be shorter than the number of readings. The later ones are then imputed with the posterior mean:
-        they reduce the deviations and leave the means as they are.
-        """
-        return w @ self._V[: len(w)], self._deviation(scale, self._explained)
+    def deviations(self, scale: float) -> Array:
+        """The standard deviation of the end of every curve."""
+        explained = self._explained
+        if self._expected:
+            explained = explained + self._expected.explained(self.prior.noise)
+        return self._deviation(scale, explained)
 
-    def forecast_points(self, w: Array, scale: float, points: Array) -> tuple[Array, Array]:
-        """The same for configurations that are not among X."""
-        V = self._columns_of(points)
-        return w @ V[: len(w)], self._deviation(scale, np.einsum("ij,ij->j", V, V))
+    def forecast_points(self, w: Array, scale: float, points: Array, step: int | None = None) -> tuple[Array, Array]:
+        """Both for configurations that need not be among X, and at a step that need not be the last."""
+        log_step = self._last if step is None else float(np.log(step))
+        V = self._columns_of(points, log_step)
+        explained = np.einsum("ij,ij->j", V, V)
+        if self._expected:
+            similarity = self._similar(self._expected.points, points)
+            K = self._covariance(similarity, self._expected.at[:, None], np.array(log_step))
+            explained += self._expected.explained_elsewhere(self.prior.noise, K, V)
+        return w @ V[: len(w)], self._deviation(scale, explained)
 
-    def _columns_of(self, points: Array) -> Array:
-        """The columns of V for configurations that are not among X. Shape (n, len(points))."""
+    def _columns_of(self, points: Array, at: float) -> Array:
+        """The columns of V for any configurations, at a log step. Shape (n, len(points))."""
         n = self._n
-        K = self._covariance(self._similar(self._at[:n], points), self._logs[:n, None], np.array(self._last))
+        K = self._covariance(self._similar(self._at[:n], points), self._logs[:n, None], np.array(at))
         return np.asarray(self._R[:n, :n] @ K)
 
     def _deviation(self, scale: float, explained: Array) -> Array:

@@ -24,9 +24,13 @@ _FEW = 6
 
 
 def snapped(points: Array, codec: Codec) -> Array:
-    """The points of the configurations that points decode to: mid-cell, NaN where inactive. Shape (m, d)."""
+    """The points of the configurations that points decode to: mid-cell, NaN where inactive. Shape (m, d).
+
+    A parameter that was inactive, and that a move of another one makes active, starts in the middle of its range.
+    """
     if codec.space.conditions:
-        return np.array([codec.encode(codec.decode(point)) for point in points]).reshape(points.shape)
+        filled = np.nan_to_num(points, nan=0.5)
+        return np.array([codec.encode(codec.decode(point)) for point in filled]).reshape(points.shape)
     result = np.clip(points, 0.0, 1.0)
     for j, axis in enumerate(codec.axes):
         own: Any = codec.space[axis.name]
@@ -112,9 +116,7 @@ def neighbours(points: Array, codec: Codec, sweep: int = 0) -> tuple[Array, Code
                 near.append(np.tile(point, (len(others), 1)))
                 near[-1][:, j] = others
                 owner += [i] * len(others)
-    # A parameter that another choice makes active starts in the middle of its range.
-    filled = np.nan_to_num(np.vstack(near), nan=0.5)
-    return snapped(filled, codec), np.array(owner, dtype=np.int64)
+    return snapped(np.vstack(near), codec), np.array(owner, dtype=np.int64)
 
 
 def _values_near(axis: Axis, own: Any, here: float) -> list[float]:

@@ -27,12 +27,7 @@ def normal_scores(losses: Array) -> Array:
     return scores
 
 
-def rank_correlation(pairs: Array) -> float:
-    """Kendall's: the share of the pairs of rows in the same order in both columns less that in opposite order.
-
-    >>> import numpy as np
-    >>> rank_correlation(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 4.0]])).__round__(3)
-    -0.333
-    """
-    first, second = (np.sign(column[:, None] - column[None]) for column in pairs.T)
-    return float((first * second).sum() / (len(pairs) * (len(pairs) - 1)))
+def loss_of_score(score: float, losses: Array, scores: Array) -> float:
+    """The loss at a score, interpolated between the observed ones; beyond them, the nearest."""
+    order = np.argsort(losses, kind="stable")
+    return float(np.interp(score, scores[order], losses[order]))

@@ -43,7 +43,7 @@ class _AveragePolicy(ABC):
     kernel: ClassVar[None] = None
 
     def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
-        return _AverageAgent(self, _arms(self, domain), seed)
+        return _AverageAgent(self, arms_of(self, domain), seed)
 
     @abstractmethod
     def choose(self, round: int, estimates: Array, counts: Array, rng: np.random.Generator) -> int:
@@ -103,13 +103,14 @@ class EXP3S:
     kernel: ClassVar[None] = None
 
     def start(self, domain: Domain, horizon: int | None, seed: int) -> Agent:
-        arms, T = _arms(self, domain), horizon or 1000
+        arms, T = arms_of(self, domain), horizon or 1000
         tuned = math.sqrt(arms * (self.changes * math.log(arms * T) + math.e) / ((math.e - 1) * T))
         gamma = min(1.0, tuned) if self.gamma is None else self.gamma
         return _WeightAgent(arms, gamma, self.alpha or 1.0 / T, (self.low, self.high), seed)
 
 
-def _arms(policy: Any, domain: Domain) -> int:
+def arms_of(policy: Any, domain: Domain) -> int:
+    """The number of arms; an error where there is no list of them."""
     if isinstance(domain, Arms):
         return len(domain)
     raise MethodError(f"{type(policy).__name__} plays a list of arms; give one, or use TVGPUCB for a continuous space")

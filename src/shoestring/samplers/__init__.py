@@ -1,4 +1,11 @@
-"""Samplers: which configuration to try next."""
+"""Samplers: which configuration to try next.
+
+A sampler becomes a method with a scheduler, which says how long each configuration is trained::
+
+    method = ss.compose(ss.samplers.TPE(), ss.schedulers.ASHA(eta=4))
+
+``startup`` is how many configurations are drawn before a model is fitted.
+"""
 
 from typing import TYPE_CHECKING
 

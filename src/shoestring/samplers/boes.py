@@ -103,7 +103,21 @@ class BOES:
 
     @classmethod
     def thesis(cls, **changes: Any) -> BOES:
-        """The algorithm as published: three samplers, four models, PI, max-voting."""
+        """The algorithm as published: three samplers, four models, PI, max-voting.
+
+        The thesis leaves these open, or they differ:
+
+        * Running evaluations: the Gaussian process imputes them with its posterior mean, the Parzen estimator counts
+          them among the bad ones, and the forests do not see them. The thesis only excludes repeated suggestions.
+        * Incumbent: for the Gaussian process the lowest posterior mean of the evaluated and running configurations,
+          for the forests the lowest loss. The thesis does not say which it uses.
+        * Candidates: our :class:`~shoestring.samplers.TPE` and the normal distribution of the ``cmaes`` package,
+          fitted again to the history each time; 24, 24 and 48 of them. The thesis gives neither settings nor numbers.
+        * Votes: most often each model votes for another candidate; the sum of the ranks then decides. Models rank by
+          z, which has the order of PI without its rounding to 1.
+        * Losses are standardised, and the Gaussian process has a Matérn-5/2 kernel with a prior on its length-scales.
+          Boosted trees have no variance of their own, so 8 of them are bagged.
+        """
         published: dict[str, Any] = {
             "candidates": {"tpe": 24, "cma": 24, "latin": 48},
             "models": get_args(Model),

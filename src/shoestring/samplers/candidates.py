@@ -9,6 +9,7 @@ import numpy as np
 from shoestring._arrays import Array
 from shoestring.core.history import History
 from shoestring.core.untried import free_rows, tried
+from shoestring.errors import MethodError
 from shoestring.spaces.codec import Codec
 
 if TYPE_CHECKING:
@@ -19,12 +20,28 @@ if TYPE_CHECKING:
 _MOST_ROWS = 2000
 
 
+# A model has a column, or a row and a column, for each unordered choice.
+_MOST_CHOICES = 2_000
+
+
+def check_modelled(history: History) -> None:
+    """Refuse a space that a model cannot hold in memory."""
+    codec = history.codec
+    for name, choices in zip(codec.names, codec.choices, strict=True):
+        if choices > _MOST_CHOICES:
+            raise MethodError(
+                f"parameter {name!r} has {choices:,} unordered choices; models take at most {_MOST_CHOICES:,}: "
+                "give a range of numbers (low, high) if they have an order, or use the method 'random'"
+            )
+
+
 def embedding(history: History) -> Embedding:
     """How the axes of a study become columns for models."""
 
     def make() -> Embedding:
         from shoestring.models.embedding import Embedding
 
+        check_modelled(history)
         codec = history.codec
         optional = [bool(codec.space.parent_conditions_of[name]) for name in codec.names]
         return Embedding(codec.choices, np.array(optional, dtype=bool))

@@ -35,6 +35,7 @@ from shoestring.samplers.training import training_set
 _SHARE, _LEAST = 0.15, 4
 # The spread that is added to that of the best arms.
 _PRIOR = 0.1
+_MANY_COLUMNS = 100
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,12 @@ def promising(moved: Array, losses: Array) -> tuple[Array, float, Array]:
     from cmaes import get_warm_start_mgd
 
     share = min(1.0, max(_SHARE, _LEAST / len(moved)) + 1e-9)
+    # With many columns the determinant of the covariance, which σ is taken from, would be too small for a float.
+    scale = 1.0 if moved.shape[1] <= _MANY_COLUMNS else 1 / _PRIOR
     mean, sigma, covariance = get_warm_start_mgd(
-        [(row, float(loss)) for row, loss in zip(moved, losses, strict=True)], gamma=share, alpha=_PRIOR
+        [(scale * row, float(loss)) for row, loss in zip(moved, losses, strict=True)], gamma=share, alpha=scale * _PRIOR
     )
-    return mean, sigma, covariance
+    return mean / scale, sigma / scale, covariance
 
 
 def drawn_around_best(choices: Codes, points: Array, losses: Array, rng: np.random.Generator, m: int) -> Array:

@@ -16,6 +16,11 @@ all arms a process returns to its prior mean, the average loss. So once an arm h
 3. the candidates are ordered by the sum of two ranks, by the acquisition under the process and under extremely
    randomised trees, which see a border where the process sees a slope.
 
+On a plateau, where at least half of the arms share the best loss (the accuracy of always predicting the larger class),
+the process is of little use too: it takes the function to vary alike everywhere, and fills the plateau evenly, however
+flat. The trees are certain within it and uncertain along its border, where losses differ. So every second proposal is
+ordered by both ranks; the others fill the plateau, because what is better may be inside.
+
 On a grid, the maximum of the acquisition is often a configuration that was tried, most of all where readings are
 noisy. Such a point has no score, so that the search ends at the best one that is free.
 
@@ -43,11 +48,12 @@ from shoestring.core.observations import observed
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.untried import random_config
 from shoestring.models.maximise import climbed, snapped
+from shoestring.models.scores import loss_of_score
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
-from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned, training_set
+from shoestring.samplers.training import Liar, TrainingSet, Transform, scaled, thinned, training_set, with_lies
 
 if TYPE_CHECKING:
     from shoestring.models.gaussian_process import Process
@@ -76,7 +82,8 @@ class GaussianProcess:
     of a Latin hypercube and as many near the best configurations, and maximised from the best of them. ``transform``
     is applied to the losses first: "none", "tame" or "rank"; with ``warp`` the process learns a warping of the ordered
     axes. Every second proposal maximises the improvement over the incumbent minus a ``margin``, in standard deviations
-    of the transformed losses: a run that has converged in a valley would spend the rest of its budget there.
+    of the transformed losses: a run that has converged in a valley would spend the rest of its budget there. Running
+    configurations are imputed with the posterior mean; with ``liar`` they count as the "min", "mean" or "max" loss.
     """
 
     startup: int = 8
@@ -85,6 +92,7 @@ class GaussianProcess:
     transform: Transform = "tame"
     warp: bool = True
     margin: float = 0.05
+    liar: Liar = None
     reference: ClassVar[str] = (
         "Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012"
     )
@@ -103,6 +111,7 @@ class GaussianProcess:
         known = training_set(history, max(self.startup, 3))
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
+        known = with_lies(known, self.liar)
         surrogate = self._surrogate(history, known)
         points, scores = self._candidates(surrogate, rng)
         if self.acquisition == "log-ei" and scores.max() < _LEAST_PROMISE:
@@ -112,8 +121,9 @@ class GaussianProcess:
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
         reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
-        if len(known.failed):
-            reason = f"the best sum of ranks by a Gaussian process and a forest, as {len(known.failed)} have failed"
+        if doubt := _doubt(surrogate):
+            reason = f"the best sum of ranks by a Gaussian process and a forest, as {doubt}"
+        reason = f"{surrogate.in_users_units(points[chosen])}: {reason}"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
@@ -129,8 +139,8 @@ class GaussianProcess:
         return surrogate.searched(np.vstack([self._spread(surrogate, rng), surrogate.near_best(rng, self.candidates)]))
 
     def _order(self, surrogate: Surrogate, points: Array, scores: Array) -> Codes:
-        """The candidates from best to worst: by the process, and once something has failed by a forest too."""
-        if not len(surrogate.known.failed):
+        """The candidates from best to worst: by the process, and where that is in doubt by a forest too."""
+        if not _doubt(surrogate):
             return ascending(-scores)
         forest, best = fitted_forest("et", surrogate.history, surrogate.known, self.transform)
         mean, sd = forest.predict(surrogate.embed(points))
@@ -143,7 +153,23 @@ class GaussianProcess:
 
 def margin_now(history: History, margin: float) -> float:
     """The margin of the next proposal: every second one has it, the others none."""
-    return 0.0 if len(history.arms) % 2 else margin
+    return margin if _second(history) else 0.0
+
+
+def _second(history: History) -> bool:
+    """Whether the next proposal is one of those that look beyond the incumbent: every second one."""
+    return len(history.arms) % 2 == 0
+
+
+def _doubt(surrogate: Surrogate) -> str:
+    """Why the process alone should not decide, for people; empty if it should."""
+    known = surrogate.known
+    if len(known.failed):
+        return f"{len(known.failed)} have failed"
+    level = int((known.losses == known.losses.min()).sum())
+    if 2 * level >= len(known.losses) and _second(surrogate.history):
+        return f"{level} of {len(known.losses)} share the best loss"
+    return ""
 
 
 def check_model_options(sampler: Any) -> None:
@@ -208,6 +234,13 @@ class Surrogate:
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean and standard deviation at points. Shape (m, d) to (m,) and (m,)."""
         return self.process.predict(self.embed(points))
+
+    def in_users_units(self, point: Array) -> str:
+        """What is predicted at a point; predictions reach no further than the observed losses."""
+        mean, losses, sign = float(self.predict(point[None])[0][0]), self.known.losses, self.history.sign
+        better = " or better" if mean < self.y.min() else ""
+        predicted = sign * loss_of_score(mean, losses, self.y)
+        return f"predicted {predicted:.4g}{better} (best so far {sign * losses.min():.4g})"
 
     def score(self, points: Array) -> Array:
         """The acquisition at points. Shape (m, d) to (m,)."""

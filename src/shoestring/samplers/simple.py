@@ -12,7 +12,7 @@ from shoestring.core.history import History
 from shoestring.core.options import check_whole
 from shoestring.core.randomness import generator
 from shoestring.core.untried import random_config, tried
-from shoestring.samplers.candidates import latin
+from shoestring.samplers.candidates import check_modelled, latin
 from shoestring.spaces.codec import Codec
 
 
@@ -73,6 +73,8 @@ class LatinHypercube:
 
 def first_design(history: History, rng: np.random.Generator, size: int) -> Proposal:
     """A point of a Latin hypercube, unless the space has rows or priors of its own, which that would ignore."""
+    if not history.arms:
+        check_modelled(history)  # before anything is spent
     if not history.codec.uniform:
         return Proposal(random_config(history, rng), f"random, one of the first {size}")
     return LatinHypercube(size).propose(history, rng)

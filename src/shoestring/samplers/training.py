@@ -5,7 +5,7 @@ Losses are standardised and rounded, so that adding a constant to all readings, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,9 +16,14 @@ from shoestring.core.observations import observed
 from shoestring.models.scores import normal_scores
 
 Transform = Literal["none", "tame", "rank"]
+Liar = Literal["min", "mean", "max", None]
 
 # Differences below this on the scale of the losses are rounding.
 _DECIMALS = 7
+
+
+# A model takes in at most so many running arms: what they cost grows with the cube of their number.
+_MOST_PENDING = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class TrainingSet:
     losses    (n,)     their losses; an arm that was stopped before the step has its last loss,
                        but no better than the median of those that reached the step
     failed    (f, d)   arms whose every trial failed
-    pending   (p, d)   arms that are running
+    pending   (p, d)   arms that are running, the last ones that were started
     ========  =======  ====================================================================
     """
 
@@ -55,8 +60,33 @@ def training_set(history: History, enough: int) -> TrainingSet | None:
     losses[stopped] = np.maximum(seen.last_loss[stopped], np.median(losses[at_step]))
     known = np.flatnonzero((at_step | stopped) & ~seen.failed)
     known = known[np.argsort(seen.last[known], kind="stable")]
-    running = seen.pending & ~at_step
+    running = np.flatnonzero(seen.pending & ~at_step)[-_MOST_PENDING:]
     return TrainingSet(step, known, seen.points[known], losses[known], seen.points[seen.failed], seen.points[running])
+
+
+def with_lies(known: TrainingSet, liar: Liar) -> TrainingSet:
+    """Running arms as if they had ended with one loss: the lowest, the mean or the highest (the constant liar).
+
+    With None, and without running arms, nothing changes.
+
+    Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010.
+
+    >>> import numpy as np
+    >>> none = np.zeros((0, 1))
+    >>> known = TrainingSet(1, np.array([0, 1]), np.zeros((2, 1)), np.array([4.0, 2.0]), none, np.ones((1, 1)))
+    >>> with_lies(known, "min").losses, len(with_lies(known, "min").pending)
+    (array([4., 2., 2.]), 0)
+    """
+    if liar is None or not len(known.pending):
+        return known
+    lie = {"min": known.losses.min(), "mean": known.losses.mean(), "max": known.losses.max()}[liar]
+    return replace(
+        known,
+        arms=np.concatenate([known.arms, np.full(len(known.pending), -1)]),
+        points=np.vstack([known.points, known.pending]),
+        losses=np.concatenate([known.losses, np.full(len(known.pending), lie)]),
+        pending=known.pending[:0],
+    )
 
 
 def thinned(losses: Array, most: int) -> Codes:

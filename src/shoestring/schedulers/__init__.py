@@ -1,4 +1,18 @@
-"""Schedulers: how long to run each trial."""
+"""Schedulers: how long to run each trial.
+
+A scheduler becomes a method with a sampler, ``ss.compose(ss.samplers.Random(), ss.schedulers.Hyperband())``. What
+several of them take:
+
+* ``eta``: the best 1/eta of a rung go on, and a rung has eta times the steps of the one below.
+* ``min_resource``: the step of the lowest rung.
+* ``arms``: how many configurations a bracket starts with; by default as many as one trial at the top needs.
+* ``replicate``: "resume" trains the same trial on; "fresh" trains the configuration again from another seed.
+* ``overlap``: whether the next bracket may start while trials of this one are still running.
+* ``weights``: how much a reading counts in the mean of a configuration: "equal", by its "budget", or by
+  "inverse-variance".
+* ``compare``: which readings are compared: all "evaluations" at rungs, all "samples", or those of one "rung".
+* ``beta``: how much a configuration is preferred for each reading that it lacks.
+"""
 
 from typing import TYPE_CHECKING
 

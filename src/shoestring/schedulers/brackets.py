@@ -10,11 +10,13 @@ so the log alone says how far each bracket is.
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
 from shoestring.core.decisions import Continue, Decision, Done, Replicate, Start, Wait
-from shoestring.core.history import Arm, History, TrialRecord
+from shoestring.core.history import FAILED, Arm, Cursor, History, TrialRecord
 from shoestring.schedulers.evaluations import Record
 from shoestring.schedulers.rungs import Replication
 
@@ -94,28 +96,55 @@ class _Progress:
 
 
 class _Brackets:
-    """The progress of all brackets; those that are over stay so."""
+    """The progress of all brackets; those that are over stay so.
 
-    def __init__(self) -> None:
+    A bracket that waits for a report waits until one of its trials has paused or ended. So only brackets in which
+    something happened are looked at again, however many are open at once.
+    """
+
+    def __init__(self, plan: list[Bracket]) -> None:
         self.brackets: list[_Progress] = []
         self.first_open = 0
+        self.waiting: dict[int, Wait] = {}
+        self._ends = list(accumulate(bracket.arms for bracket in plan))
+        self._grants, self._readings, self._closings = Cursor(), Cursor(), Cursor()
+
+    def update(self, history: History) -> _Brackets:
+        changed = {grant.arm for grant in self._grants.new(history.grants)}
+        changed.update(trial.arm for trial, _, _ in self._readings.new(history.readings) if trial.state != "running")
+        changed.update(trial.arm for trial in self._closings.new(history.closings))
+        for arm in changed:
+            self.waiting.pop(self._number(arm), None)
+        return self
+
+    def _number(self, arm: int) -> int:
+        """The bracket of an arm."""
+        rounds, rest = divmod(arm, self._ends[-1])
+        return rounds * len(self._ends) + bisect(self._ends, rest)
 
 
 def next_in_brackets(history: History, plan: list[Bracket], rule: Rule, may_start: bool = True) -> Decision:
     """The first thing to do in the earliest bracket that has something to do."""
-    state = history.cached(("brackets", tuple(plan), rule), _Brackets)
+    state = history.cached(("brackets", tuple(plan), rule), lambda: _Brackets(plan)).update(history)
     number = state.first_open
     offset = _offset(plan, number)
     while True:
         current = plan[number % len(plan)]
         if number == len(state.brackets):
             state.brackets.append(_Progress())
-        answer = _next_in_bracket(history, current, offset, state.brackets[number], rule, number, may_start)
-        if isinstance(answer, (Start, Continue, Replicate)):
-            return answer
-        if state.brackets[number].over and number == state.first_open:
+        progress = state.brackets[number]
+        answer = state.waiting.get(number)
+        if answer is None and not progress.over:
+            found = _next_in_bracket(history, current, offset, progress, rule, number, may_start)
+            if isinstance(found, (Start, Continue, Replicate)):
+                return found
+            answer = found
+        complete = len(history.arms) >= offset + current.arms
+        if answer is not None and complete:
+            state.waiting[number] = answer
+        if progress.over and number == state.first_open:
             state.first_open += 1
-        if len(history.arms) < offset + current.arms:
+        if not complete:
             return Done("every configuration has been tried")
         if answer is not None and not rule.overlap:
             return answer
@@ -143,7 +172,7 @@ def _next_in_bracket(
         if budget is None or not members:
             at.over = True
             break
-        if at.turn == 0:
+        if at.turn == 0 and len(at.records) != len(members):
             at.standing = list(range(len(members)))
             at.records = [rule.record() for _ in members]
         todo = _open_evaluation(members, at, rule, budget, number)
@@ -188,7 +217,8 @@ def _take_in(members: list[Arm], at: _Progress, rule: Rule, budget: int) -> None
         record = at.records[position]
         trial = _trial(members[position], record, rule.replicate)
         assert trial is not None
-        if trial.loss(budget) is None:
+        # A result from elsewhere may have failed after this step. A trial of our own has not: it paused there.
+        if trial.loss(budget) is None or (trial.foreign and trial.state in FAILED):
             record.fail()
         else:
             start = record.budgets[-1] if rule.replicate == "resume" and record.budgets else 0

@@ -81,7 +81,8 @@ class _CutShort:
         return self._cut
 
     def _is_short(self, trial: TrialRecord) -> bool:
-        return trial.state == "paused" and (trial.step not in self._rungs or trial.step < trial.goal)
+        paused = trial.state == "paused" and not trial.foreign  # what comes from elsewhere is not ours to finish
+        return paused and (trial.step not in self._rungs or trial.step < trial.goal)
 
 
 class Arrivals:

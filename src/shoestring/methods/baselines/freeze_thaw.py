@@ -68,15 +68,17 @@ def entropies(fantasy: Fantasy, draws: Array) -> Array:
 
     ``draws`` (m, n) are standard normal; the reading is imagined at Gauss–Hermite nodes.
     """
+    arms = range(len(fantasy.mu))
+    return np.array([expected_entropy(fantasy.mu, fantasy.C, fantasy.shift(arm), draws) for arm in arms])
+
+
+def expected_entropy(mu: Array, C: Array, shift: Array, draws: Array) -> float:
+    """The expected entropy of which is lowest of N(mu, C), after a reading one deviation of which moves mu by shift."""
     nodes, weights = np.array(gauss_hermite(_NODES)).T
-    found = []
-    for arm in range(len(fantasy.mu)):
-        shift = fantasy.shift(arm)
-        values, vectors = np.linalg.eigh(fantasy.C - np.outer(shift, shift))
-        around = fantasy.mu + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T @ vectors.T
-        lowest = (around[None] + nodes[:, None, None] * shift).argmin(axis=2)
-        found.append(sum(weight * _entropy(row, len(shift)) for weight, row in zip(weights, lowest, strict=True)))
-    return np.array(found)
+    values, vectors = np.linalg.eigh(C - np.outer(shift, shift))
+    around = mu + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T @ vectors.T
+    lowest = (around[None] + nodes[:, None, None] * shift).argmin(axis=2)
+    return float(sum(weight * _entropy(row, len(shift)) for weight, row in zip(weights, lowest, strict=True)))
 
 
 def _entropy(lowest: Codes, arms: int) -> float:

@@ -1,0 +1,93 @@
+"""What is checked when a study is opened: its options, its method, and that they are those of the stored one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Method
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import Granted, Opened
+from shoestring.core.grants import next_grant
+from shoestring.core.history import History
+from shoestring.errors import Conflict, MethodError, StudyMismatch
+from shoestring.methods.registry import auto, differing_option, named, rebuilt, same_method, unknown_classes
+from shoestring.spaces.serialisation import differing_parameter
+
+
+def check_options(mode: object, max_resource: object, seed: object) -> None:
+    if mode not in ("min", "max"):
+        raise MethodError(f"mode is {mode!r}; it must be 'min' or 'max'")
+    if max_resource is not None and (
+        not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1
+    ):
+        raise MethodError(
+            f"max_resource is {max_resource!r}; it must be the most steps a trial can have, a whole number from 1"
+        )
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise MethodError(f"seed is {seed!r}; it must be a whole number")
+
+
+def chosen_method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
+    if given == "auto":
+        return auto(budget, max_resource)
+    if isinstance(given, str):
+        return named(given), ""
+    if not callable(getattr(given, "decide", None)):
+        what = "a sampler" if hasattr(given, "propose") else "a scheduler" if hasattr(given, "next") else "no method"
+        raise MethodError(
+            f"method is {given!r}, {what}: give a name, compose(sampler, scheduler), or an object with a decide method"
+        )
+    return given, ""  # type: ignore[return-value]
+
+
+def rebuilt_method(description: Mapping[str, Any]) -> Method:
+    """The method of a stored study; an error that names the classes that are not known here."""
+    method: Method | None = rebuilt(description)
+    if method is None:
+        unknown = ", ".join(unknown_classes(description)) or "objects that a log cannot hold"
+        raise MethodError(
+            f"the method of this study uses {unknown}, not known in this process: import the module that registers it "
+            "(shoestring.methods.register), declare an entry point of the group shoestring.methods, "
+            "or give the method: Study(..., method=...), verify(method=...)"
+        )
+    if not callable(getattr(method, "decide", None)):
+        raise MethodError(f"the log names {method!r} as the study's method, which cannot decide anything")
+    return method
+
+
+def created_or_found(log: EventLog, name: str, method: Method, opened: Opened) -> tuple[int, History | None]:
+    """The number of a study in its log, and the history of one that is new."""
+    number = log.find(name)
+    if number is not None:
+        return number, None
+    history = _opened_history(method, opened)
+    try:
+        return log.create(name, opened), history
+    except Conflict:  # another process created it at this moment
+        number = log.find(name)
+        assert number is not None
+        return number, None
+
+
+def _opened_history(method: Method, opened: Opened) -> History:
+    """The history of a new study. Its first grant is decided now: what cannot work fails before it is stored."""
+    history = History()
+    history.apply(opened)
+    answer = next_grant(method, history, "", opened.at)
+    if not isinstance(answer, Granted):
+        raise MethodError(f"the method has nothing to try: {answer.reason}")
+    return history
+
+
+def refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
+    differs = differing_parameter(stored.space, given.space)
+    for field in ("mode", "max_resource", "seed", "recommend", "method"):
+        ours, theirs = getattr(stored, field), getattr(given, field)
+        same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
+        if differs is None and not same:
+            one_field = f"{field} was {ours!r} and is now {theirs!r}"
+            differs = differing_option(ours, theirs) if field == "method" else one_field
+    if differs:
+        raise StudyMismatch(f"the stored study {name!r} differs from the one given: {differs}; give it another name")
