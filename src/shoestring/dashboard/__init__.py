@@ -1,0 +1,1 @@
+"""The dashboard: pages of the studies of a storage, live in a browser (extra ``dashboard``)."""

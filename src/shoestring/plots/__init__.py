@@ -1,0 +1,36 @@
+"""Plots of studies: ``plots.curves(study)`` is a figure, ``plots.curves.data(study)`` the record of what it shows.
+
+Everything is read from the log, so it works on a study that runs, that has ended or that is stored. ``backend`` is
+"matplotlib", "plotly" or "svg", which needs no library; ``width`` is in pixels::
+
+    figure = ss.plots.curves(study, backend="plotly", width=1200)
+"""
+
+from typing import TYPE_CHECKING
+
+from shoestring._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from shoestring.plots.comparison import pareto as pareto, regret as regret
+    from shoestring.plots.learning_curves import curves as curves, forecast as forecast
+    from shoestring.plots.others import online as online, pairs as pairs
+    from shoestring.plots.parameters import (
+        contour as contour,
+        importance as importance,
+        parallel as parallel,
+        slices as slices,
+    )
+    from shoestring.plots.progress import burn_down as burn_down, history as history, shares as shares
+    from shoestring.plots.schedule import rungs as rungs, workers as workers
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "comparison": "pareto regret",
+        "learning_curves": "curves forecast",
+        "others": "online pairs",
+        "parameters": "contour importance parallel slices",
+        "progress": "burn_down history shares",
+        "schedule": "rungs workers",
+    },
+)

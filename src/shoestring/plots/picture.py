@@ -1,0 +1,140 @@
+"""What a plot shows, as plain values: panels of marks. A renderer turns it into SVG, matplotlib or plotly.
+
+A plot never calls a drawing library, so that its content can be tested and every backend draws the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Numbers = Sequence[float]
+Dash = Literal["solid", "dash", "dot"]
+Shape = Literal["circle", "cross", "square", "triangle"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points joined by a line. NaN leaves a gap, so that one mark can hold many curves; ``steps`` holds each value."""
+
+    x: Numbers
+    y: Numbers
+    color: str
+    label: str = ""
+    dash: Dash = "solid"
+    width: float = 1.5
+    opacity: float = 1.0
+    steps: bool = False
+
+
+@dataclass(frozen=True)
+class Dots:
+    x: Numbers
+    y: Numbers
+    color: str | Sequence[str]
+    label: str = ""
+    shape: Shape = "circle"
+    size: float = 4.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Band:
+    """The area between two curves."""
+
+    x: Numbers
+    low: Numbers
+    high: Numbers
+    color: str
+    label: str = ""
+    opacity: float = 0.2
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Horizontal bars from ``start`` to ``end`` at the heights ``y``; ``errors`` are half-widths around the ends."""
+
+    y: Numbers
+    start: Numbers
+    end: Numbers
+    color: str
+    label: str = ""
+    errors: Numbers | None = None
+    thickness: float = 0.7
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A grid of values: rows from the bottom to the top of ``y``, columns from left to right of ``x``; NaN is empty."""
+
+    values: Sequence[Numbers]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    label: str
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table instead of axes."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+Mark = Line | Dots | Band | Bars | Heat | Cells
+Ticks = Sequence[tuple[float, str]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. ``rows`` is how many bars or lines of text have to fit into its height; 0 if it is free."""
+
+    marks: Sequence[Mark]
+    title: str = ""
+    x: str = ""
+    y: str = ""
+    x_log: bool = False
+    y_log: bool = False
+    x_ticks: Ticks | None = None
+    y_ticks: Ticks | None = None
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    rows: int = 0
+
+    @property
+    def table(self) -> Cells | None:
+        return next((mark for mark in self.marks if isinstance(mark, Cells)), None)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A title, and panels; a picture without panels shows its ``note`` instead."""
+
+    title: str
+    panels: Sequence[Panel] = ()
+    note: str = ""
+
+    def legend(self) -> list[Mark]:
+        """The first mark with each label, in order."""
+        found: dict[str, Mark] = {}
+        for mark in (mark for panel in self.panels for mark in panel.marks):
+            label = getattr(mark, "label", "")
+            if label and not isinstance(mark, Heat):
+                found.setdefault(label, mark)
+        return list(found.values())
+
+
+def thinned(count: int, most: int = 2000) -> slice:
+    """Which of so many marks to draw: all, or evenly chosen ones of very many."""
+    return slice(None, None, -(-count // most) or 1)
+
+
+def joined(curves: Iterable[tuple[Numbers, Numbers]]) -> tuple[list[float], list[float]]:
+    """Many curves as one, with gaps between them."""
+    x: list[float] = []
+    y: list[float] = []
+    for xs, ys in curves:
+        x += [*map(float, xs), float("nan")]
+        y += [*map(float, ys), float("nan")]
+    return x, y
