@@ -15,8 +15,10 @@ if TYPE_CHECKING:
         augment as augment,
         errors as errors,
         executors as executors,
+        loggers as loggers,
         methods as methods,
         online as online,
+        plots as plots,
         problems as problems,
         samplers as samplers,
         schedulers as schedulers,
@@ -24,9 +26,14 @@ if TYPE_CHECKING:
     from shoestring.core.budget import Budget as Budget
     from shoestring.core.composition import compose as compose
     from shoestring.core.grants import Grant as Grant
+    from shoestring.core.known import warm_start as warm_start
     from shoestring.core.readings import Reading as Reading
     from shoestring.executors.base import Trial as Trial
-    from shoestring.spaces.definition import log as log, space as space
+    from shoestring.executors.command import Command as Command
+    from shoestring.integrations.sklearn import BudgetSearchCV as BudgetSearchCV
+    from shoestring.spaces.definition import space as space
+    from shoestring.spaces.parameters import ints as ints, log as log
+    from shoestring.spaces.rules import forbid as forbid, when as when
     from shoestring.study import Study as Study
     from shoestring.tuning import tune as tune
 
@@ -36,17 +43,24 @@ __all__, __getattr__, __dir__ = lazy_names(
         "augment": "augment",
         "errors": "errors",
         "executors": "executors",
+        "loggers": "loggers",
         "methods": "methods",
         "online": "online",
+        "plots": "plots",
         "problems": "problems",
         "samplers": "samplers",
         "schedulers": "schedulers",
         "core.budget": "Budget",
         "core.composition": "compose",
         "core.grants": "Grant",
+        "core.known": "warm_start",
         "core.readings": "Reading",
         "executors.base": "Trial",
-        "spaces.definition": "log space",
+        "executors.command": "Command",
+        "integrations.sklearn": "BudgetSearchCV",
+        "spaces.definition": "space",
+        "spaces.parameters": "ints log",
+        "spaces.rules": "forbid when",
         "study": "Study",
         "tuning": "tune",
     },

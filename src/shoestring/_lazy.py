@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from shoestring._other_names import missing_attribute
+
 
 def lazy_names(
     package: str, modules: Mapping[str, str]
@@ -20,7 +22,7 @@ def lazy_names(
 
     def load(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise missing_attribute(package, f"module {package!r}", name)
         module = import_module(f"{package}.{homes[name]}")
         value = module if homes[name] == name else getattr(module, name)
         setattr(sys.modules[package], name, value)

@@ -7,6 +7,7 @@
     ├── BudgetError        the budget is malformed, or too small to buy anything
     ├── MethodError        an unknown method, or one that lacks something it needs
     ├── ObjectiveError     the objective cannot be run as it was given
+    ├── CommandError       a command ended badly, or without a value
     ├── ReadingError       a reading that cannot be taken
     ├── StudyMismatch      a stored study differs from the one described
     ├── StudyNotFound      there is no such study in the storage
@@ -39,6 +40,10 @@ class ObjectiveError(ShoestringError, TypeError):
     """The objective cannot be run as it was given."""
 
 
+class CommandError(ShoestringError, RuntimeError):
+    """A command ended badly, or without a value."""
+
+
 class ReadingError(ShoestringError, ValueError):
     """A reading cannot be taken as it was given."""
 
@@ -64,7 +69,11 @@ class Conflict(StorageError):
 
 
 class CorruptLog(StorageError):
-    """The log says something that cannot have happened."""
+    """The log says something that cannot have happened; ``event`` is the first such event, where it is known."""
+
+    def __init__(self, message: str, event: int | None = None) -> None:
+        super().__init__(message)
+        self.event = event
 
 
 class NewerLog(StorageError):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -12,8 +16,15 @@ from shoestring.errors import ShoestringError
 
 # The module of each command. It is loaded when the command is called, so that status need not wait for what run needs.
 _MODULES = {
-    **dict.fromkeys(("run", "resume"), "run"),
+    **dict.fromkeys(("run", "resume", "release"), "run"),
+    **dict.fromkeys(("ask", "tell", "fail"), "asking"),
     **dict.fromkeys(("status", "best", "trials", "export", "verify"), "inspection"),
+    "worker": "working",
+    "watch": "watching",
+    "plot": "drawing",
+    "report": "reporting",
+    "dashboard": "serving",
+    "repair": "repairing",
     "demo": "demo",
     "augment": "augmenting",
 }
@@ -40,9 +51,23 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
         except ShoestringError as error:
-            raise _OneLineError(str(error)) from error
+            raise _OneLineError(_as_options(str(error))) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes the rest when it ends
+            raise _OneLineError(f"the output cannot be written: {error.strerror}") from error
+
+
+def _as_options(message: str) -> str:
+    """A message about an argument of a function, in the words of the command line."""
+    named = re.sub(r"\b(max_resource|workers)=(?:\.\.\.)?", lambda found: f"--{found[1]} ", message)
+    return re.sub(r"(?:--|\b)max_resource\b", "--max-resource", named).strip()
 
 
 @click.group(

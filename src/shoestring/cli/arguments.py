@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from shoestring.errors import ObjectiveError
+from shoestring.errors import ObjectiveError, ShoestringError
+from shoestring.logs.addresses import shown
+
+if TYPE_CHECKING:
+    from shoestring.study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,24 +42,34 @@ def study_arguments(command: F) -> F:
     return cast(F, merged)
 
 
+def split_commas(_: click.Context, __: click.Parameter, given: str | None) -> list[str] | None:
+    """The parts of an option such as ``--gpus 0,1``."""
+    return None if given is None else [part.strip() for part in given.split(",")]
+
+
 def load_module(place: str) -> tuple[ModuleType, str]:
-    """The two parts of FILE:OBJECTIVE, the file as a module that was run up to its first call of tune."""
+    """The two parts of FILE:OBJECTIVE, the file imported as a module."""
     from shoestring.executors.loading import load_file
     from shoestring.executors.stepper import error_line
 
+    path, name = located(place)
+    try:
+        return load_file(path), name
+    except ObjectiveError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ObjectiveError(f"{path.name} cannot be loaded: {error_line(error)}") from error
+
+
+def located(place: str) -> tuple[Path, str]:
+    """The file and the name of FILE:OBJECTIVE."""
     file, _, name = place.rpartition(":")
     if not file or not name.isidentifier():
         raise ObjectiveError(f"{place!r} names no objective; write FILE:OBJECTIVE, such as train.py:train")
     path = Path(file).expanduser().resolve()
     if not path.is_file():
         raise ObjectiveError(f"there is no file {file}; write FILE:OBJECTIVE, such as train.py:train")
-    try:
-        # As a script: what its trials pickled into their checkpoints can then be read again.
-        return load_file(path, "__main__"), name
-    except ObjectiveError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ObjectiveError(f"{path.name} cannot be loaded: {error_line(error)}") from error
+    return path, name
 
 
 def pick(module: ModuleType, name: str, what: str) -> Any:
@@ -64,22 +78,33 @@ def pick(module: ModuleType, name: str, what: str) -> Any:
     if name not in defined:
         own = [key for key, value in defined.items() if not isinstance(value, ModuleType) and key[0] != "_"]
         raise ObjectiveError(
-            f"{Path(defined['__file__']).name} defines no {what} {name!r}; before its first call of tune it defines "
-            f"{', '.join(own) or 'nothing'}"
+            f"{Path(defined['__file__']).name} defines no {what} {name!r}; it defines {', '.join(own) or 'nothing'}"
         )
     return defined[name]
 
 
 def shell_arguments(storage: str, name: str) -> str:
     """The arguments that name a study, as one would type them."""
-    return shlex.join([storage.removeprefix("sqlite:///"), name])
+    return shlex.join([shown(storage).removeprefix("sqlite:///"), name])
 
 
 @contextmanager
-def interruptible(command: str) -> Iterator[None]:
-    """End the command at Ctrl-C without a traceback, and print the command that continues it."""
+def interruptible(command: str, study: Callable[[], Study] | None = None) -> Iterator[None]:
+    """End the command at Ctrl-C without a traceback; say what will be run again, and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"\nInterrupted; nothing is lost. Continue with: {command}", err=True)
+        click.echo(f"\nInterrupted{_repeats(study)}. Continue with: {command}", err=True)
         raise click.exceptions.Exit(130) from None
+
+
+def _repeats(study: Callable[[], Study] | None) -> str:
+    try:
+        steps = study().repeats() if study else None
+    except ShoestringError:  # it was not even opened
+        steps = None
+    if steps is None:
+        return ""
+    if steps == 0:
+        return "; no step will be run again"
+    return f"; {steps} steps have no checkpoint, and are run again and charged if their trials continue"

@@ -72,7 +72,7 @@ def _remove(storage: str) -> None:
     if others:
         raise StorageError(f"{storage} holds other studies too ({', '.join(sorted(others))}); give another --storage")
     shutil.rmtree(log.directory(), ignore_errors=True)
-    for ending in ("", "-wal", "-shm"):
+    for ending in ("", "-wal", "-shm", "-turn"):
         Path(f"{path}{ending}").unlink(missing_ok=True)
 
 

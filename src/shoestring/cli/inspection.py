@@ -13,22 +13,31 @@ import click
 
 from shoestring.cli.arguments import json_option, load_module, study_arguments
 from shoestring.core.history import TrialRecord
+from shoestring.core.leases import WorkerRecord
 from shoestring.core.readings import Reading
-from shoestring.core.workers import is_alive
+from shoestring.core.workers import BY_HAND
 from shoestring.errors import MethodError, ReadingError, StorageError
+from shoestring.executors.disk import disk_use
 from shoestring.logs import open_log
+from shoestring.plots.trace import trace_of
 from shoestring.study import Study
 from shoestring.ui.formatting import (
     STATES,
     amount,
     best_line,
     count_states,
+    duration,
     method_name,
     number,
+    one_line,
     settings,
     short_path,
+    size,
     states,
+    study_state,
 )
+from shoestring.ui.selection import selected
+from shoestring.ui.trends import trend_rows
 
 
 @click.command(epilog="\b\nExample:\n  shoestring status shoestring.db")
@@ -67,15 +76,30 @@ def best(storage: str, name: str | None, as_json: bool) -> None:
     click.echo("no checkpoint was saved" if folder is None else f"checkpoint: {short_path(folder)}")
 
 
-@click.command(epilog="\b\nExample:\n  shoestring trials shoestring.db --state failed --last 20")
+@click.command(epilog="\b\nExample:\n  shoestring trials shoestring.db --where 'rate<0.1' --sort value")
 @study_arguments
 @click.option("--state", type=click.Choice(STATES), help="Only the trials in this state.")
+@click.option("--where", metavar="CONDITIONS", help="Only trials with such values: 'rate<0.1 and state=failed'.")
+@click.option("--sort", metavar="COLUMN", help="In the order of a column; -COLUMN is from large to small.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N.")
 @json_option
-def trials(storage: str, name: str | None, state: str | None, last: int | None, as_json: bool) -> None:
-    """List the trials in the order they were started."""
+def trials(
+    storage: str,
+    name: str | None,
+    state: str | None,
+    where: str | None,
+    sort: str | None,
+    last: int | None,
+    as_json: bool,
+) -> None:
+    """List the trials, in the order they were started unless --sort says otherwise.
+
+    Columns are trial, arm, state, step, value (the last reading), recommended, seconds, message and
+    the parameters.
+    """
     study = Study.load(storage, name)
-    chosen = [trial for trial in study.trials if state in (None, trial.state)][-(last or 0) :]
+    known = [trial for trial in study.trials if state in (None, trial.state)]
+    chosen = selected(known, study.history.sign, where, sort)[-(last or 0) :]
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
         return
@@ -87,7 +111,10 @@ def trials(storage: str, name: str | None, state: str | None, last: int | None, 
 @click.command(epilog="\b\nExample:\n  shoestring export shoestring.db --format csv --output readings.csv")
 @study_arguments
 @click.option("--format", "kind", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file to write instead of printing.")
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to write instead of printing.",
+)  # fmt: skip
 def export(storage: str, name: str | None, kind: str, output: Path | None) -> None:
     """Export all readings: as CSV with one row per reading, as JSON the study with its trials."""
     study = Study.load(storage, name)
@@ -133,26 +160,46 @@ def show_status(study: Study) -> None:
     rows = [("method", method_name(history.opened.method))]
     for unit, limit in ledger.budget.limits().items():
         rows.append((unit, f"{amount(unit, ledger.spent()[unit])} of {amount(unit, limit)} spent"))
+    if history.budget_from:
+        rows.append(("", f"this budget was given by {history.budget_from}"))
     rows.append(("trials", f"{len(history.trials)}: {states(history.trials)}"))
     rows.append(("best", "no reading yet" if found is None else best_line(found, history)))
     if found is not None:
         rows.append(("", settings(found.config)))
         if (folder := checkpoint(study)) is not None:
             rows.append(("checkpoint", short_path(folder)))
+    if used := disk_use(study._journal.files()):
+        rows.append(("disk", f"{size(used)} in {short_path(study._journal.files())}"))
+    rows += trend_rows(trace_of(study))
     for trial in history.running.values():
         rows.append(("running", f"trial {trial.index}, step {trial.step} of {trial.until}, {settings(trial.config)}"))
+    rows += [("worker", _worker_line(worker)) for worker in study.workers()]
+    if history.stopped:
+        rows.append(("stopped", history.stopped))
     click.echo(f"{study.name}: {condition(study)}")
     for label, text in rows:
         click.echo(f"  {label:<12}{text}")
 
 
+def _worker_line(worker: WorkerRecord) -> str:
+    place, _, rest = worker.name.partition("/")
+    who = f"process {rest.partition('/')[0]} on {place.rpartition('@')[0]}" if rest else "nobody"
+    sign = "" if worker.seconds is None else f", last sign of life {duration(max(round(worker.seconds), 0))} ago"
+    holds = f", runs trial {', '.join(map(str, worker.trials))}" if worker.trials else ", runs nothing"
+    if worker.name == BY_HAND:
+        return f"asked by hand{holds}"
+    lost = f", {worker.conflicts} conflicts" if worker.conflicts else ""
+    return (
+        f"{who} ({worker.state}{sign}{holds}{lost})"
+        if rest
+        else f"nobody holds trial {', '.join(map(str, worker.trials))}"
+    )
+
+
 def condition(study: Study) -> str:
     """The state of a study. The method, which takes longer, is asked only if the log alone does not say it."""
-    history = study.history
-    if history.running:
-        alive = any(is_alive(trial.worker) for trial in history.running.values())
-        return "running" if alive else "interrupted, can be resumed"
-    return "finished" if history.ledger.exhausted() or _nothing_left(study) else "paused, can be resumed"
+    found = study_state(study.history, study.workers())
+    return found or ("finished" if _nothing_left(study) else "paused, can be resumed")
 
 
 def _nothing_left(study: Study) -> bool:
@@ -187,11 +234,15 @@ def summary(study: Study) -> dict[str, Any]:
         "seed": history.seed,
         "recommend": history.opened.recommend,
         "budget": history.ledger.budget.limits(),
+        "budget_from": history.budget_from or None,
         "spent": study.spent,
         "remaining": study.remaining,
         "trials": count_states(history.trials),
+        "disk_bytes": disk_use(study._journal.files()),
         "best": _best_record(study) if history.readings else None,
         "running": [trial_record(trial) for trial in history.running.values()],
+        "workers": [vars(worker) for worker in study.workers()],
+        "stopped": history.stopped or None,
     }
 
 
@@ -237,7 +288,7 @@ def _trial_row(trial: TrialRecord, sign: float) -> list[str]:
     last, found = trial.readings.get(trial.step), trial.recommended
     value = "-" if last is None else number(last.value)
     recommended = "-" if found is None else f"{number(sign * found.loss)} at step {found.step}"
-    described = settings(trial.config) + (f"  ({trial.message})" if trial.message else "")
+    described = settings(trial.config) + (f"  ({one_line(trial.message)})" if trial.message else "")
     return [str(trial.index), str(trial.arm), trial.state, str(trial.step), value, recommended, described]
 
 

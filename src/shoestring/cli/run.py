@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,90 +11,231 @@ import click
 
 from shoestring.cli.arguments import (
     DEFAULT_STORAGE,
+    F,
     interruptible,
     json_option,
     load_module,
+    located,
     pick,
     shell_arguments,
+    split_commas,
     study_arguments,
 )
-from shoestring.core.recommendation import DEFAULT_RULE, RULES
+from shoestring.cli.parameters import given_space, param_option, study_options, value_option
+from shoestring.cli.recorded import agreed_command, has_command, yes_option
 from shoestring.errors import ObjectiveError
+from shoestring.executors.command import Command
+from shoestring.executors.keeping import DEFAULT_KEEP
 from shoestring.study import Study
 
+_PACKAGE = Path(__file__).parents[1]  # the objective of the demo is there
+
 _quiet = click.option("--quiet", is_flag=True, help="Show no live display.")
+_keep = click.option(
+    "--keep",
+    type=click.IntRange(min=0),
+    default=DEFAULT_KEEP,
+    show_default=True,
+    help="How many ended trials keep their files, the best ones.",
+)
 _workers = click.option("--workers", default=1, show_default=True, help="How many processes run trials.")
 
 
-@click.command(epilog="\b\nExample:\n  shoestring run train.py:train --budget '300 steps' --max-resource 27")
-@click.argument("place", metavar="FILE:OBJECTIVE")
+def _limits(command: F) -> F:
+    """The options of a run that say when a trial is given up and when the study stops early."""
+    for decorate in (
+        click.option("--gpus", callback=split_commas, metavar="0,1", help="The GPUs that the workers share."),
+        click.option("--patience", help="Stop if the best has not improved for so much: '50 steps', '1h'."),
+        click.option("--target", type=float, help="Stop when a reading is as good as this value."),
+        click.option("--step-timeout", type=float, metavar="SECONDS", help="A trial fails if a step takes longer."),
+        click.option("--trial-timeout", type=float, metavar="SECONDS", help="A trial fails if it takes longer."),
+        click.option("--retries", type=int, help="How often a trial that raises or is lost is run again at a step."),
+    ):
+        command = decorate(command)
+    return command
+
+
+class _WithCommand(click.Command):
+    """A command line that may end with another one, after two dashes."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            args, ctx.params["command"] = args[:at], args[at + 1 :]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=_WithCommand,
+    epilog="\b\nExample:\n"
+    "  shoestring run train.py:train --budget '300 steps' --max-resource 27\n"
+    "  shoestring run --budget 2h --param lr=log:1e-4:1 -- python train.py --lr {lr}\n"
+    "  shoestring run --budget 2h --param lr=log:1e-4:1 --max-resource 27 -- \\\n"
+    "    python train.py --lr {lr} --epochs {until} --checkpoint {directory}",
+)
+@click.argument("place", metavar="[FILE:OBJECTIVE | -- COMMAND...]", required=False)
 @click.option("--budget", required=True, help="The total to spend: '300 steps', '50 evaluations', '2h', or a mix.")
-@click.option("--space", "space_name", default="space", show_default=True, help="The name of the space in FILE.")
-@click.option("--method", default="auto", show_default=True, help="How to spend the budget, such as asha or tpe.")
 @click.option(
-    "--mode",
-    type=click.Choice(["min", "max"]),
-    default="min",
-    show_default=True,
-    help="Whether smaller (min) or larger (max) values are better.",
+    "--space", "space_name", help="The name of the space in FILE; FILE:SPACE for a command.  [default: space]"
 )
-@click.option("--max-resource", type=int, help="The most steps a trial can have; needed if the objective yields.")
+@param_option
+@value_option
+@click.option("--value-file", "file", metavar="PATH", help="The file with the value of a command, if not its output.")
+@click.option("--every", type=int, help="Start a command again after so many steps, to save its checkpoint.")
+@study_options
 @_workers
-@click.option("--storage", default=DEFAULT_STORAGE, show_default=True, help="The file that stores the study.")
-@click.option("--name", help="The study's name; by default made of FILE and OBJECTIVE.")
-@click.option(
-    "--recommend",
-    type=click.Choice(RULES),
-    default=DEFAULT_RULE,
-    show_default=True,
-    help="A configuration counts by its best reading, its best running median of three, or its last reading.",
-)
-@click.option("--seed", default=0, show_default=True, help="The same seed gives the same study.")
+@_keep
+@_limits
+@click.option("--name", help="The study's name; by default made of FILE and OBJECTIVE, or of the command.")
+@click.option("--accept-objective", is_flag=True, help="Continue with another objective than the study started with.")
 @_quiet
 @json_option
-def run(place: str, space_name: str, name: str | None, quiet: bool, as_json: bool, **options: Any) -> None:
-    """Tune OBJECTIVE, a function in FILE, over the space that FILE defines.
+def run(
+    place: str | None,
+    space_name: str | None,
+    parameters: tuple[str, ...],
+    name: str | None,
+    quiet: bool,
+    as_json: bool,
+    command: list[str] | None = None,
+    value: str | None = None,
+    file: str | None = None,
+    every: int | None = None,
+    **options: Any,
+) -> None:
+    """Tune OBJECTIVE, a function in FILE, or a COMMAND.
 
-    FILE is loaded up to its first call of tune. Running the same command again continues the
-    study to the same total; with a larger --budget it continues to that.
+    FILE is imported as a module, so its own calls of tune belong under
+    `if __name__ == "__main__":`. The space is the one that FILE defines.
+
+    A COMMAND is any program that prints its value, or with --max-resource one value for each step.
+    In its arguments, {lr} stands for the parameter lr, {until} for the step to train to and
+    {directory} for a folder for its checkpoint; also {start}, {seed} and {trial}. No shell is used.
+
+    Running the same command again continues the study to the same total; with a larger --budget it
+    continues to that.
     """
     from shoestring.tuning import tune
 
-    module, wanted = load_module(place)
-    objective, space = pick(module, wanted, "objective"), pick(module, space_name, "space")
-    name = name or f"{Path(str(module.__file__)).stem}-{wanted}"
-    with interruptible(f"shoestring resume {shell_arguments(options['storage'], name)}"):
+    objective: Any
+    if command is not None:
+        objective = _command(place, command, value, file, every, options["max_resource"])
+        space, name = given_space(parameters, space_name), name or _named_for(command)
+    else:
+        _refuse_options_of_commands(place, parameters=parameters, value=value, file=file, every=every)
+        module, wanted = load_module(str(place))
+        objective, space = pick(module, wanted, "objective"), pick(module, space_name or "space", "space")
+        name = name or f"{Path(str(module.__file__)).stem}-{wanted}"
+    again = f"shoestring resume {shell_arguments(options['storage'], name)}"
+    with interruptible(again, lambda: Study.load(options["storage"], name)):
         study = tune(objective, space, name=name, progress=False if quiet else None, **options)
     _report(study, options["storage"], as_json)
+
+
+def _command(
+    place: str | None,
+    command: list[str],
+    value: str | None,
+    file: str | None,
+    every: int | None,
+    max_resource: int | None,
+) -> Command:
+    if place is not None:
+        raise ObjectiveError(f"both {place!r} and a command after -- are given; give one of them")
+    found = Command(command, value, file, every=every)
+    return found if found.iterative or max_resource is None else Command(command, value, file, steps=max_resource)
+
+
+def _named_for(command: list[str]) -> str:
+    """The name of a study of a command: that of its first file, such as train for python train.py."""
+    return Path(next((word for word in command if Path(word).is_file()), command[0])).stem
+
+
+def _refuse_options_of_commands(place: str | None, **given: object) -> None:
+    if place is None:
+        raise ObjectiveError("there is nothing to tune: give FILE:OBJECTIVE, or a command after --")
+    for name, option in {"parameters": "param", "value": "value", "file": "value-file", "every": "every"}.items():
+        if given[name]:
+            raise ObjectiveError(
+                f"--{option} is for a command after --; {place} defines its space and returns its value"
+            )
 
 
 @click.command(epilog="\b\nExample:\n  shoestring resume shoestring.db digits --budget '600 steps'")
 @study_arguments
 @click.option("--budget", help="A new total, such as '600 steps', which includes what is spent already.")
 @click.option("--objective", "place", metavar="FILE:OBJECTIVE", help="Where the objective is, if it has moved.")
+@yes_option
 @_workers
+@_keep
+@_limits
 @_quiet
 @json_option
 def resume(
-    storage: str, name: str | None, budget: str | None, place: str | None, workers: int, quiet: bool, as_json: bool
+    storage: str,
+    name: str | None,
+    budget: str | None,
+    place: str | None,
+    yes: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Continue a stored study to the end of its budget, or of a new one.
 
-    The objective is loaded from where it was when the study started.
+    The objective is loaded from where it was when the study started. A storage can name any file:
+    one outside of the current directory is only run if you name it yourself, with --objective. If
+    the objective is a command, it is shown, and run if you agree.
     """
     study = Study.load(storage, name)
-    place = place or study.history.opened.objective
-    if place is None:
-        raise ObjectiveError(
-            f"the study {study.name!r} does not say where its objective is; give --objective FILE:OBJECTIVE"
-        )
-    objective = pick(*load_module(place), "objective")
+    named = place is not None
+    if place is None and has_command(study):
+        objective: Any = agreed_command(study, yes)
+    else:
+        objective = _recorded_function(study, place)
     _ = study.state  # an unknown method is refused before anything is written
     if budget is not None:
         study.budget = budget
-    with interruptible(f"shoestring resume {shell_arguments(storage, study.name)}"):
-        study.run(objective, workers=workers, progress=False if quiet else None)
+    with interruptible(f"shoestring resume {shell_arguments(storage, study.name)}", lambda: study):
+        study.run(objective, progress=False if quiet else None, accept_objective=named, **options)
     _report(study, storage, as_json)
+
+
+@click.command(epilog="\b\nExample:\n  shoestring release digits 7 --storage shoestring.db")
+@click.argument("name", metavar="STUDY")
+@click.argument("trial", type=int)
+@click.option("--storage", default=DEFAULT_STORAGE, show_default=True, help="The file that holds the study.")
+def release(name: str, trial: int, storage: str) -> None:
+    """Free a TRIAL that a process holds which does not answer, without waiting for its lease to expire.
+
+    Any process that runs the study takes it over. `shoestring status` shows who holds what.
+    """
+    study = Study.load(storage, name)
+    study.release(trial)
+    click.echo(f"trial {trial} of {name} is free: the next process that runs the study takes it over")
+
+
+def _recorded_function(study: Study, place: str | None) -> Any:
+    place = place or _recorded_place(study)
+    file, wanted = located(place)
+    click.echo(f"{study.name}: running {wanted} of {file}", err=True)
+    return pick(*load_module(place), "objective")
+
+
+def _recorded_place(study: Study) -> str:
+    """The FILE:OBJECTIVE that the log names, if it is one that a log may have run."""
+    place = study.history.opened.objective
+    if place is None or not re.fullmatch(r".*\.py:[^\W\d]\w*", place):
+        raise ObjectiveError(
+            f"the study {study.name!r} does not say where its objective is; give --objective FILE:OBJECTIVE"
+        )
+    file = Path(place.rpartition(":")[0]).resolve()
+    if not any(file.is_relative_to(trusted.resolve()) for trusted in (Path.cwd(), _PACKAGE)):
+        raise ObjectiveError(
+            f"the storage says that the objective is {place!r}, outside of the current directory; "
+            f"if that is what you want to run, name it: --objective {shlex.quote(place)}"
+        )
+    return place
 
 
 def _report(study: Study, storage: str, as_json: bool) -> None:

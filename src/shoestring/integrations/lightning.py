@@ -1,11 +1,37 @@
-"""Online tuning as a Lightning callback: one training batch is one round."""
+"""PyTorch Lightning: a callback that reports epochs to a trial, and one that tunes online, batch by batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from shoestring.executors.base import Trial
+from shoestring.integrations.reporting import framework, report_measured, saved_file
 from shoestring.integrations.training import OnlineTraining
+
+_FILE = "lightning.ckpt"
+
+
+def report_callback(trial: Trial, monitor: str, checkpoint: bool = True) -> Any:
+    """A Lightning callback: an epoch is a step, and ``monitor`` the metric that is tuned.
+
+    It saves a checkpoint of the trainer before each report; continue with ``trainer.fit(...,
+    ckpt_path=checkpoint(trial))``. With ``checkpoint=False`` it saves none, and a trial that was paused starts over
+    and pays for its steps again.
+    """
+
+    class Reporting(framework("lightning.pytorch", "lightning").Callback):  # type: ignore[misc]
+        def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+            if checkpoint:
+                trainer.save_checkpoint(trial.directory / _FILE)
+            report_measured(trial, trainer.callback_metrics, monitor, trainer.current_epoch + 1)
+
+    return Reporting()
+
+
+def checkpoint(trial: Trial) -> str | None:
+    """The checkpoint to continue a trial from, for ``trainer.fit(..., ckpt_path=...)``; None for a new trial."""
+    return saved_file(trial, _FILE)
 
 
 def tuning_callback(tuning: OnlineTraining, apply: Callable[[Any, Any], None]) -> Any:
@@ -13,9 +39,8 @@ def tuning_callback(tuning: OnlineTraining, apply: Callable[[Any, Any], None]) -
 
     The tuner's state goes into the trainer's checkpoints.
     """
-    from lightning.pytorch import Callback  # type: ignore[import-not-found, unused-ignore]
 
-    class OnlineTuning(Callback):  # type: ignore[misc, unused-ignore]
+    class OnlineTuning(framework("lightning.pytorch", "lightning").Callback):  # type: ignore[misc]
         def on_train_batch_start(self, trainer: Any, pl_module: Any, *batch: Any) -> None:
             apply(pl_module, tuning.begin())
 

@@ -4,6 +4,11 @@ A problem has a ``space``, a ``mode``, a ``max_resource`` and the ``best`` attai
 seed)`` is the value at a step and ``seconds(config, step, seed)`` the duration of that step on the virtual clock. The
 problem itself is an objective: ``problem(trial)``. All are functions of their arguments alone, so a reading is the
 same on every executor, in any order and after any crash.
+
+What several of them take: ``mode`` says whether "min" or "max" is better, and ``seconds`` how long each step takes.
+Of a contest: ``problem``, how many ``rounds`` it has with how many ``slots`` of ``steps`` steps each, and the
+``noise`` of its readings; ``results`` and ``best`` are what several tuners reached, and the best value there is. A
+reference is the result of so many ``evaluations``, over ``repeats`` from a ``seed``.
 """
 
 from typing import TYPE_CHECKING

@@ -13,7 +13,8 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from shoestring.spaces.definition import log, space
+from shoestring.spaces.definition import space
+from shoestring.spaces.parameters import log
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace

@@ -52,6 +52,8 @@ class Display:
         try:
             with _log_errors("the display could not be stopped"):
                 self._live.stop()
+                if not self._console.is_terminal:
+                    self._console.line()  # rich ends the line of the last frame only in a terminal
         finally:
             with _log_errors("the cursor could not be shown"):
                 self._console.show_cursor(True)
@@ -97,14 +99,14 @@ class Screen:
         grid.add_column()
         grid.add_row("study", self._headline(history))
         for unit, limit in history.ledger.budget.limits().items():
-            grid.add_row(unit, _bar(unit, min(history.ledger.spent()[unit], limit), limit))
+            grid.add_row(unit, spent_bar(unit, min(history.ledger.spent()[unit], limit), limit))
         grid.add_row("trials", states(history.trials))
         best = history.best()
-        grid.add_row("best", _best(history, best))
+        grid.add_row("best", best_text(history, best))
         folder = best and checkpoint_of(self._journal.files(), history.trials[best.trial], best.step)
         if folder:
             grid.add_row("checkpoint", short_path(folder))
-        for label, row in _running(list(history.running.values())):
+        for label, row in running_rows(list(history.running.values())):
             grid.add_row(label, row)
         return grid
 
@@ -123,20 +125,20 @@ class Screen:
         return left if 0 < left < math.inf else None
 
 
-def _bar(unit: str, spent: float, limit: float) -> RenderableType:
+def spent_bar(unit: str, spent: float, limit: float) -> RenderableType:
     row = Table.grid(padding=(0, 1))
     row.add_row(ProgressBar(total=limit, completed=spent, width=40), f"{amount(unit, spent)} of {amount(unit, limit)}")
     return row
 
 
-def _best(history: History, best: Best | None) -> Text:
+def best_text(history: History, best: Best | None) -> Text:
     if best is None:
         return Text("no reading yet", style="dim")
     value, _, place = best_line(best, history).partition(" ")
     return Text.assemble((value, "bold green"), f" {place}\n{settings(best.config)}")
 
 
-def _running(trials: list[TrialRecord]) -> Iterator[tuple[str, str]]:
+def running_rows(trials: list[TrialRecord]) -> Iterator[tuple[str, str]]:
     for row, trial in enumerate(trials[:_ROWS]):
         steps = f"  step {trial.step} of {trial.until}" if trial.until > 1 else ""
         last = trial.readings.get(trial.step)

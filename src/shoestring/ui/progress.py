@@ -1,4 +1,4 @@
-"""Shows the progress of a study while it runs, if the output is a terminal."""
+"""Shows the progress of a study while it runs, in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ logger = logging.getLogger("shoestring")
 
 @contextmanager
 def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[None]:
-    """Show the progress of a study: always (True), never (False), or if standard error is a terminal (None).
+    """Show the progress of a study: always (True), never (False), or in a terminal and in a notebook (None).
 
     The display redraws itself a few times a second from its own thread, also during long steps.
     """
     if note:
         logger.info(note)
-    if not (_is_terminal() if progress is None else progress):
+    if not (_is_terminal() or in_notebook() if progress is None else progress):
         yield
+        return
+    if in_notebook():
+        from shoestring.ui.notebook import notebook_display  # here because only a notebook needs it
+
+        with notebook_display(journal, note):
+            yield
         return
     from shoestring.ui.display import Display
 
@@ -31,6 +37,12 @@ def watch(journal: Journal, progress: bool | None, note: str = "") -> Iterator[N
         yield
     finally:
         display.stop()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def _is_terminal() -> bool:

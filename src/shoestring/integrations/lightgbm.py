@@ -1,0 +1,37 @@
+"""LightGBM: a callback that reports boosting rounds to a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shoestring.executors.base import Trial
+from shoestring.integrations.reporting import check_every, report_measured, saved_file
+
+_FILE = "model.txt"
+
+
+def report_callback(trial: Trial, monitor: str, every: int = 1, checkpoint: bool = True) -> Callable[[Any], None]:
+    """A callback of ``lightgbm.train`` and of its estimators: ``every`` rounds are a step.
+
+    ``monitor`` is the metric that is tuned, data set and metric, such as "valid binary_logloss". The callback saves
+    the model before each report; continue with ``lightgbm.train(..., init_model=checkpoint(trial))`` and
+    ``num_boost_round`` less by ``trial.start * every``. With ``checkpoint=False`` it saves none, and a trial that was
+    paused starts over and pays for its steps again.
+    """
+    check_every(every)
+
+    def report(env: Any) -> None:
+        rounds = env.iteration + 1
+        if rounds % every == 0:
+            if checkpoint:
+                env.model.save_model(str(trial.directory / _FILE))
+            measured = {f"{data} {name}": value for data, name, value, *_ in env.evaluation_result_list or ()}
+            report_measured(trial, measured, monitor, rounds // every)
+
+    return report
+
+
+def checkpoint(trial: Trial) -> str | None:
+    """The model to continue a trial from, for ``init_model=``; None for a new trial."""
+    return saved_file(trial, _FILE)

@@ -1,0 +1,354 @@
+"""Search for the parameters of a scikit-learn estimator within a budget.
+
+``BudgetSearchCV`` has the interface of ``RandomizedSearchCV``. What it adds is a *resource*: a candidate is first
+evaluated with a part of it, and only those that do well get more.
+
+============== ============================================================= ==================================
+resource       one step                                                      a candidate that gets more
+============== ============================================================= ==================================
+folds          one fold of the cross-validation                              is fitted on more folds
+partial_fit    one pass over the training data of every fold                 is trained further
+n_samples      1/27 of the training data                                     is fitted again, on more samples
+any parameter  1/27 of its largest value, such as ``n_estimators``           is fitted again, with a larger value
+============== ============================================================= ==================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import check_random_state, get_tags, indexable
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_method_params
+
+from shoestring.core.budget import Budget
+from shoestring.core.decisions import Method
+from shoestring.core.grants import Grant
+from shoestring.core.readings import Reading
+from shoestring.core.workers import ticks
+from shoestring.errors import MethodError
+from shoestring.integrations.sklearn_results import cv_results
+from shoestring.spaces.configspace import ConfigSpace
+from shoestring.study import Study
+
+# Into how many parts samples, or the values of a parameter, are divided.
+_PARTS = 27
+# After so many failures without a success, the search ends.
+_MOST_FAILURES = 10
+
+
+class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
+    """Search for the parameters of an estimator within a budget, by cross-validation.
+
+    ``space`` is a space of shoestring, a ConfigSpace, or a mapping of lists and SciPy distributions, with ``__`` in the
+    names for the parts of a pipeline. A ``budget`` of 60 pays for as many fits as ``RandomizedSearchCV(n_iter=60)``
+    makes; a :class:`~shoestring.Budget` or a text such as ``"10min"`` is taken as it is. ``resource`` is "folds",
+    "partial_fit", "n_samples" or a parameter of the estimator, whose largest value is ``max_resource`` (by default the
+    one that the estimator has). ``n_jobs`` fits run at once. ``method`` is that of :class:`~shoestring.Study`; ``cv``,
+    ``scoring``, ``refit``, ``random_state``, ``error_score`` and ``verbose`` are those of ``RandomizedSearchCV``.
+
+    After ``fit`` there are ``best_params_``, ``best_score_``, ``best_estimator_`` and ``cv_results_`` as scikit-learn
+    has them, and ``study_``, the study. A candidate that did not get the whole resource ranks after those that did;
+    the column ``n_resources`` says how much it got, and the scores of folds that it was not fitted on are NaN.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> import shoestring as ss
+    >>> space = {"C": ss.log(1e-2, 1e2), "kernel": ["rbf", "linear"]}
+    >>> search = ss.BudgetSearchCV(SVC(), space, budget=10, random_state=0)
+    >>> search.fit(*load_iris(return_X_y=True)).best_score_ > 0.95
+    True
+    """
+
+    _required_parameters = ("estimator", "space")
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
+        *,
+        budget: float | Budget | str = 20,
+        resource: str = "folds",
+        max_resource: int | None = None,
+        method: str | Method = "auto",
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        cv: Any = None,
+        random_state: Any = None,
+        error_score: float | str = np.nan,
+        verbose: int = 0,
+    ) -> None:
+        self.space = space
+        self.budget = budget
+        self.resource = resource
+        self.max_resource = max_resource
+        self.method = method
+        self.random_state = random_state
+        super().__init__(
+            estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, error_score=error_score,
+            verbose=verbose,
+        )  # fmt: skip
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> BudgetSearchCV:
+        """Search, and fit the best estimator to all data. ``params`` are routed as in ``RandomizedSearchCV``."""
+        if not isinstance(self.scoring, (str, type(None))) and not callable(self.scoring):
+            raise MethodError(f"scoring is {self.scoring!r}; one metric is tuned: give its name or a scorer")
+        self.scorer_, _ = self._get_scorers()
+        X, y = indexable(X, y)
+        routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = list(cv.split(X, y, **routed.splitter.split))
+        self.n_splits_, self.multimetric_ = len(splits), False
+        evaluation = _Evaluation(
+            clone(self.estimator), X, y, splits, self.scorer_, dict(routed.estimator.fit), dict(routed.scorer.score),
+            self.resource, self._largest(), _seed(self.random_state),
+        )  # fmt: skip
+        self._search(evaluation)
+        self._refit(X, y, routed.estimator.fit)
+        return self
+
+    def _largest(self) -> int:
+        """The largest value of the resource; for folds and passes, the number of steps."""
+        known = self.estimator.get_params()
+        if self.resource == "partial_fit" and not hasattr(self.estimator, "partial_fit"):
+            raise MethodError(f"resource is 'partial_fit', which {type(self.estimator).__name__} does not have")
+        if self.resource in ("folds", "n_samples"):
+            return self.n_splits_ if self.resource == "folds" else _PARTS
+        if self.resource != "partial_fit" and self.resource not in known:
+            raise MethodError(
+                f"resource is {self.resource!r}; it is 'folds', 'n_samples', 'partial_fit' or a parameter of the "
+                f"estimator, such as 'n_estimators'; it has {', '.join(sorted(known))}"
+            )
+        largest = self.max_resource or (_PARTS if self.resource == "partial_fit" else known[self.resource])
+        if not isinstance(largest, (int, np.integer)) or isinstance(largest, bool) or largest < 1:
+            raise MethodError(f"max_resource is {largest!r}; it is the largest {self.resource}, a whole number from 1")
+        return int(largest)
+
+    def _search(self, evaluation: _Evaluation) -> None:
+        space, values = _named_choices(self.space)
+        if self.resource in space:
+            raise MethodError(f"{self.resource!r} is the resource and a parameter of the space: leave it out of one")
+        self.study_ = Study(
+            space, budget=self._budget(evaluation), method=self.method, mode="max",
+            max_resource=evaluation.steps if evaluation.steps > 1 else None, seed=evaluation.seed,
+        )  # fmt: skip
+        jobs = effective_n_jobs(self.n_jobs)
+        batch = max(1, jobs if self.resource == "folds" else math.ceil(jobs / self.n_splits_))
+        candidates: dict[int, list[_Fit]] = {}
+        with Parallel(n_jobs=self.n_jobs) as parallel:
+            while grants := self.study_.ask(batch):
+                tasks = [task for grant in grants for task in evaluation.tasks(grant, _decoded(grant.config, values))]
+                done = parallel(delayed(_fitted)(*task) for task in tasks)
+                for grant in grants:
+                    fits = [fit for fit in done if fit.trial == grant.trial]
+                    self._tell(grant, fits, evaluation, candidates.setdefault(grant.trial, []))
+                if not self.study_.history.readings and len(self.study_.history.closings) >= _MOST_FAILURES:
+                    break
+        self._check_success(candidates)
+        trials = self.study_.trials
+        configs = [_decoded(trial.config, values) for trial in trials]
+        self.cv_results_ = cv_results(trials, configs, candidates, self.n_splits_, evaluation.amount)
+        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    def _budget(self, evaluation: _Evaluation) -> Budget | str:
+        if isinstance(self.budget, (Budget, str)):
+            return self.budget
+        if not self.budget > 0:
+            raise MethodError(f"budget is {self.budget!r}; it is how many candidates it pays for, a number above 0")
+        if evaluation.refits:
+            return Budget(cost=float(self.budget))
+        return Budget(steps=max(int(self.budget * evaluation.steps), 1))
+
+    def _tell(self, grant: Grant, fits: list[_Fit], evaluation: _Evaluation, so_far: list[_Fit]) -> None:
+        """Report what came of a grant; the value of a step is the mean over the folds until then."""
+        failure = next((fit.error for fit in fits if fit.error is not None), None)
+        if failure is not None:
+            if self.error_score == "raise":
+                raise failure
+            self.study_.fail(grant, failure)
+            so_far += fits
+            return
+        if self.resource == "folds":
+            so_far += fits
+            means = [float(np.mean([fit.score for fit in so_far[:step]])) for step in range(1, len(so_far) + 1)]
+            self.study_.tell(grant, means[grant.start :])
+            return
+        so_far[:] = fits
+        evaluation.states.update({(fit.trial, fit.fold): fit.state for fit in fits if fit.state is not None})
+        cost = grant.until / evaluation.steps if evaluation.refits else None
+        self.study_.tell(grant, Reading(float(np.mean([fit.score for fit in fits])), cost=cost))
+
+    def _check_success(self, candidates: Mapping[int, Sequence[_Fit]]) -> None:
+        if self.study_.history.readings:
+            return
+        errors = [fit.error for fits in candidates.values() for fit in fits if fit.error is not None]
+        if not errors:
+            raise MethodError(f"the budget {self.budget!r} does not pay for one fit")
+        errors[0].add_note(f"This is the first error: all {len(candidates)} candidates failed.")
+        raise errors[0]
+
+    def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
+        if not self.refit:
+            return
+        best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        if self.resource not in ("folds", "n_samples", "partial_fit"):
+            best.set_params(**{self.resource: self._largest()})
+        began = ticks()
+        passes = int(self.cv_results_["n_resources"][self.best_index_]) if self.resource == "partial_fit" else 0
+        self.best_estimator_ = _trained(best, X, y, y, passes, fit_params)
+        self.refit_time_ = ticks() - began
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        """Those that every search has, and what else the estimator allows in its data."""
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.target_tags.multi_output, tags.input_tags.allow_nan = (
+            own.target_tags.multi_output,
+            own.input_tags.allow_nan,
+        )
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the study, which belongs to its process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "study_"}
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One fit: its score, how long it took, and the error if it failed; ``state`` is an estimator to train further."""
+
+    trial: int
+    fold: int
+    score: float = math.nan
+    fit_seconds: float = 0.0
+    score_seconds: float = 0.0
+    error: Exception | None = None
+    state: Any = None
+
+
+@dataclass
+class _Evaluation:
+    """What is needed to evaluate a candidate."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    splits: list[tuple[Any, Any]]
+    scorer: Any
+    fit_params: dict[str, Any]
+    score_params: dict[str, Any]
+    resource: str
+    largest: int
+    seed: int
+    states: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int:
+        return min(self.largest, _PARTS) if self.refits else self.largest
+
+    @property
+    def refits(self) -> bool:
+        """Whether a candidate that gets more is fitted again, and the cost is that of the whole fit."""
+        return self.resource not in ("folds", "partial_fit")
+
+    def amount(self, step: int) -> int:
+        """How much of the resource a step stands for."""
+        if self.resource == "n_samples":
+            return math.ceil(step / self.steps * min(len(train) for train, _ in self.splits))
+        return math.ceil(step / self.steps * self.largest)
+
+    def tasks(self, grant: Grant, params: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+        """The arguments of :func:`_fitted` for each fit that a grant needs."""
+        one_fold_a_step = self.resource == "folds"
+        for fold in range(grant.start, grant.until) if one_fold_a_step else range(len(self.splits)):
+            train, test = self.splits[fold]
+            estimator, passes = clone(self.estimator).set_params(**clone(dict(params), safe=False)), 0
+            if self.resource == "partial_fit":
+                estimator, passes = self.states.pop((grant.trial, fold), estimator), grant.until - grant.start
+            elif self.resource == "n_samples":
+                train = self._ordered(train)[: self.amount(grant.until)]
+            elif not one_fold_a_step:
+                estimator.set_params(**{self.resource: self.amount(grant.until)})
+            yield grant.trial, fold, estimator, self, train, test, passes
+
+    def _ordered(self, train: Any) -> Any:
+        """Training samples in an order whose every beginning has the classes in their proportions."""
+        shuffled = np.random.default_rng(self.seed).permutation(np.asarray(train))
+        if not is_classifier(self.estimator):
+            return shuffled
+        labels = np.asarray(self.y)[shuffled]
+        places = np.empty(len(shuffled))
+        for label in np.unique(labels):
+            own = np.flatnonzero(labels == label)
+            places[own] = np.arange(len(own)) / len(own)
+        return shuffled[np.argsort(places, kind="stable")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "states": {}}  # a worker needs none of the other candidates
+
+
+def _fitted(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, train: Any, test: Any, passes: int) -> _Fit:
+    """Fit and score one candidate on one fold."""
+    began = ticks()
+    try:
+        X, y = _safe_split(estimator, evaluation.X, evaluation.y, train)
+        params = _check_method_params(evaluation.X, params=evaluation.fit_params, indices=train)
+        _trained(estimator, X, y, evaluation.y, passes, params)
+        fitted = ticks()
+        X_test, y_test = _safe_split(estimator, evaluation.X, evaluation.y, test, train)
+        rest = _check_method_params(evaluation.X, params=evaluation.score_params, indices=test)
+        score = evaluation.scorer(estimator, X_test, *([] if y_test is None else [y_test]), **rest)
+    except Exception as error:
+        return _Fit(trial, fold, fit_seconds=ticks() - began, error=error)
+    return _Fit(trial, fold, float(score), fitted - began, ticks() - fitted, state=estimator if passes else None)
+
+
+def _trained(estimator: Any, X: Any, y: Any, labels: Any, passes: int, params: Mapping[str, Any]) -> Any:
+    """The estimator after a fit, or after so many passes over the data; ``labels`` has all classes that there are."""
+    target = [] if y is None else [y]
+    if not passes:
+        return estimator.fit(X, *target, **params)
+    for _ in range(passes):
+        new = is_classifier(estimator) and not hasattr(estimator, "classes_")
+        estimator.partial_fit(X, *target, **({"classes": np.unique(labels)} if new else {}), **params)
+    return estimator
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
+
+
+def _named_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """The space with names for choices that a log cannot hold, such as estimators, and what each name stands for."""
+    values: dict[str, dict[str, Any]] = {}
+    if not isinstance(space, Mapping):
+        return space, values
+    named = dict(space)
+    for name, spec in space.items():
+        if isinstance(spec, (list, tuple)) and any(_is_object(one) for one in spec):
+            values[name] = {f"{number}: {one}": one for number, one in enumerate(spec)}
+            named[name] = list(values[name])
+    return named, values
+
+
+def _is_object(value: Any) -> bool:
+    plain = value is None or isinstance(value, (bool, int, float, str, np.generic))
+    return not plain and not (isinstance(value, (list, tuple)) and not any(map(_is_object, value)))
+
+
+def _decoded(config: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: values[name][value] if name in values else value for name, value in config.items()}

@@ -1,0 +1,52 @@
+"""What the loggers share: one run in the tracker for each trial, and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from shoestring.core.history import TrialRecord
+from shoestring.core.readings import Reading
+
+Run = TypeVar("Run")
+
+
+def needed(module: str, logger: str, extra: str) -> Any:
+    """Import a library that a logger needs, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"ss.loggers.{logger} needs {extra} ({error}): pip install {extra}") from error
+
+
+def numbers_of(reading: Reading) -> dict[str, float]:
+    """All numbers of a reading by name; ``value`` is the one that is tuned."""
+    numbers = {"value": reading.value, "low": reading.low, "high": reading.high, "cost": reading.cost}
+    return {**reading.metrics, **{name: number for name, number in numbers.items() if number is not None}}
+
+
+class Runs(Generic[Run]):
+    """The runs that are open in the tracker, one for each trial."""
+
+    def __init__(self, start: Callable[[Any, TrialRecord], Run]) -> None:
+        self._start = start
+        self._open: dict[int, Run] = {}
+
+    def of(self, study: Any, trial: TrialRecord) -> Run:
+        """The run of a trial, which is started on first use."""
+        if trial.index not in self._open:
+            self._open[trial.index] = self._start(study, trial)
+        return self._open[trial.index]
+
+    def close(self, study: Any, trial: TrialRecord) -> Run:
+        """The run of a trial that has ended, for the last time."""
+        run = self.of(study, trial)
+        del self._open[trial.index]
+        return run
+
+    def close_all(self) -> list[Run]:
+        """The runs of the trials that are paused, or were interrupted."""
+        runs = list(self._open.values())
+        self._open.clear()
+        return runs
