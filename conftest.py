@@ -1,6 +1,14 @@
-"""Modules that need torch are not looked at for doctests where it is not installed."""
+"""Modules that need torch or psycopg are not looked at for doctests where these are not installed.
 
+And Ctrl-C reaches the programs that tests start, also if the tests run in the background of a shell, which lets all its
+background processes ignore it.
+"""
+
+import signal
 from importlib.util import find_spec
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _NEED_TORCH = (
     *(f"src/shoestring/augment/{name}.py" for name in (
@@ -10,3 +18,4 @@ _NEED_TORCH = (
 )  # fmt: skip
 
 collect_ignore = [] if find_spec("torch") else [*_NEED_TORCH]
+collect_ignore += [] if find_spec("psycopg") else ["src/shoestring/logs/postgres.py"]

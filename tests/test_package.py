@@ -14,47 +14,64 @@ SOURCE = Path(shoestring.__file__).parent
 
 # Who may import whom: each line only from itself and the lines below it, also inside functions.
 LAYERS = [
-    {"cli", "augment", "integrations", "testing", "problems", "__main__"},
+    {"cli", "dashboard", "report", "augment", "integrations", "loggers", "testing", "problems", "__main__"},
     {"tuning"},
     {"study"},
-    {"ui"},
+    {"ui", "plots"},
     {"executors"},
     {"methods", "online", "logs"},
     {"samplers", "schedulers"},
     {"models"},
     {"core"},
     {"spaces"},
-    {"errors", "_lazy", "_arrays"},
+    {"errors", "_lazy", "_arrays", "_other_names", "_tables"},
 ]
 
 
 def test_importing_it_loads_nothing_heavy():
     program = "import sys, shoestring; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"torch", "ray", "sklearn", "matplotlib", "scipy", "numpy", "ConfigSpace", "pandas", "rich", "click"}
+    heavy = {
+        "torch",
+        "ray",
+        "sklearn",
+        "matplotlib",
+        "scipy",
+        "numpy",
+        "ConfigSpace",
+        "pandas",
+        "rich",
+        "click",
+        "psycopg",
+    }
     assert not heavy & {name.split(".")[0] for name in loaded}
 
 
 def test_reading_a_study_does_not_load_the_models():
     program = "import sys, shoestring.study; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"torch", "ray", "sklearn", "matplotlib", "pandas", "scipy"} & {n.split(".")[0] for n in loaded}
+    assert not {"torch", "ray", "sklearn", "matplotlib", "pandas", "scipy", "psycopg"} & {
+        n.split(".")[0] for n in loaded
+    }
 
 
 PUBLIC = {
-    "shoestring": """Budget Grant Reading Study Trial compose log space tune
-        augment errors executors methods online problems samplers schedulers""",
+    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid ints log space tune
+        warm_start when augment errors executors loggers methods online plots problems samplers schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling
         SuccessiveHalving""",
-    "shoestring.methods": """BHPT BOHB BOSS BayesianOptimization Forecast FreezeThaw ParallelBOSS RandomSearch Rollout
-        named names register""",
-    "shoestring.online": """CEGPUCB EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
+    "shoestring.methods": """BHPT BOHB BOSS BayesianOptimization Fabolas Forecast FreezeThaw ParallelBOSS RandomSearch
+        Rollout named names register""",
+    "shoestring.online": """CEGPUCB EXP3R EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
         EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner PlotData Round RoundRecord Softmax TheoremBeta""",
+    "shoestring.plots": """burn_down contour curves forecast history importance online pairs parallel pareto regret
+        rungs shares slices workers""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
     "shoestring.augment": "OPERATIONS Augment Pair Policy PolicySet RankedPair RankedPolicy policies_of search",
-    "shoestring.executors": "Executor Inline Job Processes Report Session Simulated Trial",
-    "shoestring.logs": "MemoryLog SqliteLog open_log",
+    "shoestring.executors": "Executor Inline Job Processes Ray Report Session Simulated Trial",
+    "shoestring.loggers": "CSV MLflow TensorBoard WandB",
+    "shoestring.logs": "MemoryLog PostgresLog SqliteLog open_log",
     "shoestring.testing": """Playground asked check_another_process check_executor check_log check_method
         check_rank_based check_sampler check_scheduler played""",
 }

@@ -1,6 +1,7 @@
 """Ask and tell, budgets, failures, resuming: the study without an executor."""
 
 import math
+import re
 import sqlite3
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from shoestring.errors import (
 )
 from shoestring.logs.memory import MemoryLog
 from shoestring.testing.laws import check_budget_law
+from tests.stored import edit
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -65,6 +67,17 @@ class TestTelling:
             study.tell(grant, {3: 2.0})
         study.tell(grant, 0.5)
         study.tell(grant, 0.5)
+
+    def test_another_process_may_tell_what_this_one_asked_for(self):
+        study = study_of(storage=(log := MemoryLog()))
+        other = Study.load(log)
+        for grant in study.ask(6):
+            other.tell(grant, grant.config["x"])
+        grant = study.ask()
+        assert (grant.start, grant.until) == (1, 3)
+        other.tell(grant, [0.5, 0.25])
+        other.fail(study.ask(), "no")
+        assert study.trials[grant.trial].readings[3].value == 0.25
 
     def test_a_step_outside_of_the_grant_is_refused(self):
         study = study_of(method="random")
@@ -215,7 +228,7 @@ class TestBadInput:
     def test_each_says_what_to_do(self):
         cases = [
             (SpaceError, "at least one parameter", lambda: Study({}, budget="3 steps")),
-            (SpaceError, "'lr'", lambda: Study({"lr": 3}, budget="3 steps")),
+            (SpaceError, "nothing to tune", lambda: Study({"lr": 3}, budget="3 steps")),
             (SpaceError, "low end", lambda: Study({"lr": (2.0, 1.0)}, budget="3 steps")),
             (SpaceError, "search space was expected", lambda: Study(7, budget="3 steps")),
             (MethodError, "did you mean 'hyperband'", lambda: study_of(method="hyperban")),
@@ -326,9 +339,8 @@ class TestStored:
         grants = [i for i, e in enumerate(study.events()) if e.kind == "granted" and e.config]
         with sqlite3.connect(storage) as connection:
             (body,) = connection.execute("SELECT body FROM events WHERE seq = ?", (grants[3],)).fetchone()
-            body = body.replace('"config":{"x":', '"config":{"x":0.5,"ignored":', 1)
-            connection.execute("UPDATE events SET body = ? WHERE seq = ?", (body, grants[3]))
         connection.close()
+        edit(storage, grants[3], body=re.sub(r'"config":{"x":[^}]*}', '"config":{"x":0.5}', body))
         found = Study.load(storage, "study").verify()
         assert (found.ok, found.position) == (False, grants[3])
         assert "config" in found.difference
@@ -385,7 +397,7 @@ def test_the_files_of_a_trial_can_be_found_again(tmp_path):
     best = study.best
     for folder in (study.directory(best.trial), study.directory(best=True)):
         assert (folder / "model").read_text() == f"{best.config['x']} 3"
-    assert not list(tmp_path.rglob("step-*")), "the folder of a finished trial has its last step"
+    assert len(list(tmp_path.rglob("model"))) == 3, "the files of each trial are there once"
     for wrong in ({}, {"trial": 0, "best": True}):
         with pytest.raises(ReadingError, match="the number of a trial, or best=True"):
             study.directory(**wrong)
@@ -476,3 +488,59 @@ def test_a_small_finite_space_is_carried_to_the_top(method):
         study.tell(grant, [grant.config["c"] + 1 / step for step in range(grant.start + 1, grant.until + 1)])
     assert study.best.step == 27
     assert study.best.config == {"c": 1}
+
+
+LISTS = {"x": [[1, 2], [3, 4]], "y": (0.0, 1.0)}
+
+
+class TestHandedOut:
+    def test_changing_a_configuration_changes_neither_the_log_nor_the_study(self):
+        def objective(trial):
+            trial.config["x"].append(9)
+            return float(trial.config["y"])
+
+        study = ss.tune(objective, LISTS, budget="9 evaluations", method="tpe")
+        study.best.config["x"].append(9)
+        assert {tuple(trial.config["x"]) for trial in study.trials} == {(1, 2), (3, 4)}
+        assert {tuple(event.config["x"]) for event in study.history.grants} == {(1, 2), (3, 4)}
+        assert study.verify().ok
+
+    def test_nor_does_changing_that_of_a_grant(self):
+        study = Study(LISTS, budget="9 evaluations", method="random")
+        while (grant := study.ask()) is not None:
+            grant.config["x"].clear()
+            study.tell(grant, 1.0)
+        assert all(trial.config["x"] for trial in study.trials)
+        assert study.verify().ok
+
+
+def one(trial):
+    return 1.0
+
+
+def two(trial):
+    return 2.0
+
+
+class TestContinuedOtherwise:
+    def tuned(self, tmp_path, objective, budget="3 evaluations", **options):
+        return ss.tune(objective, SPACE, budget=budget, method="random", storage=tmp_path / "a.db", **options)
+
+    def test_another_objective_is_warned_of_by_both_names(self, tmp_path, caplog):
+        self.tuned(tmp_path, one)
+        self.tuned(tmp_path, one, "4 evaluations")
+        assert not caplog.records
+        self.tuned(tmp_path, two, "5 evaluations", accept_objective=True)
+        assert not caplog.records
+        self.tuned(tmp_path, two, "6 evaluations")
+        (record,) = caplog.records
+        assert "test_study.py:one" in record.getMessage()
+        assert "test_study.py:two" in record.getMessage()
+
+    def test_the_last_budget_given_counts_in_every_process_and_who_gave_it_is_logged(self, tmp_path, caplog):
+        study = Study(SPACE, budget="3 evaluations", method="random", storage=tmp_path / "a.db")
+        other = Study(SPACE, budget="5 evaluations", method="random", storage=tmp_path / "a.db")
+        assert study.budget == other.budget == Budget(evaluations=5)
+        (event,) = [event for event in study.events() if event.kind == "budgeted"]
+        assert event.worker == study.history.budget_from == other._journal.worker
+        assert "is now 5 evaluations, given by" in caplog.text

@@ -1,9 +1,11 @@
-"""Several processes on one SQLite study."""
+"""Several processes on one study, in SQLite and in PostgreSQL."""
 
 import collections
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import shoestring as ss
 from shoestring.core.events import Opened, Reported
@@ -23,18 +25,23 @@ def four_times(*arguments):
         assert process.returncode == 0, errors
 
 
-def test_two_thousand_appends_by_four_processes(tmp_path):
-    log = open_log(tmp_path / "shared.db")
+@pytest.fixture(params=["sqlite", "postgres"])
+def storage(request, tmp_path):
+    return request.getfixturevalue("database") if request.param == "postgres" else str(tmp_path / "shared.db")
+
+
+def test_two_thousand_appends_by_four_processes(storage):
+    log = open_log(storage)
     log.create("shared", Opened(0.0, {}, {}, {"steps": 1}, "min", None, 0))
-    four_times("append", log.path, 500)
+    four_times("append", storage, 500)
     events = log.read(log.find("shared"), 0)  # read refuses a gap
     assert len(events) == 2001
     assert set(collections.Counter(e.budget["cost"] for e in events[1:]).values()) == {4}
 
 
-def test_four_processes_spend_exactly_one_budget(tmp_path):
-    storage = tmp_path / "shared.db"
-    four_times("tune", storage)
+def test_four_processes_spend_exactly_one_budget(storage, tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOESTRING_FILES", str(tmp_path / "files"))
+    four_times("tune", storage, tmp_path)
     study = ss.Study.load(storage)
     events = study.events()
     check_budget_law(events)

@@ -5,9 +5,11 @@ import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from click.testing import CliRunner, Result
 import shoestring as ss
 from shoestring.cli import main
 from shoestring.logs import open_log
+from tests.stored import edit, seal
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +52,8 @@ def broken(trial):
 def once(trial):
     return trial.config["x"]
 
-study = ss.tune(train, space, budget="1 steps", max_resource=9, storage="sqlite:///never.db")
-raise AssertionError("the file was loaded beyond its call of tune")
+if __name__ == "__main__":
+    ss.tune(train, space, budget="1 steps", max_resource=9, storage="sqlite:///never.db")
 """
 
 RUN = ["run", "train.py:train", "--max-resource", "9", "--method", "asha"]
@@ -144,7 +147,7 @@ def test_run_in_several_processes(folder):
         (["run", "wrong.py:train", "--budget", "9 steps"], ["wrong.py cannot be loaded", "NameError", "wrong.py:1"]),
         ([*RUN[:-1], "ahsa", "--budget", "9 steps"], ["'ahsa'", "'asha'"]),
         ([*RUN, "--budget", "much"], ["'much'", "500 steps"]),
-        (["run", "train.py:train", "--budget", "9 steps"], ["max_resource"]),
+        (["run", "train.py:train", "--budget", "9 steps"], ["--max-resource"]),
         (["run", "train.py:broken", "--space", "wide", "--budget", "30 trials"], ["it never works"]),
         (["status", "nothing.db"], ["no storage nothing.db"]),
         (["best", "postgres://host/base"], ["postgres"]),
@@ -173,6 +176,30 @@ def test_resume_finds_an_objective_that_has_moved(studied):
     (studied / "train.py").rename(studied / "moved.py")
     assert "there is no file" in refused("resume", "shoestring.db", "--budget", "50 steps")
     assert "50 of 50" in good("resume", "shoestring.db", "--budget", "50 steps", "--objective", "moved.py:train")
+
+
+def test_resume_says_what_it_runs_and_runs_nothing_from_elsewhere_unless_told(studied, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "evil.py"
+    elsewhere.write_text("import pathlib\npathlib.Path('was-here').touch()\n" + Path("train.py").read_text())
+    assert f"running train of {studied / 'train.py'}" in shoestring("resume", "--budget", "50 steps").stderr
+    with closing(sqlite3.connect("shoestring.db")) as base, base:
+        body = json.loads(base.execute("SELECT body FROM events WHERE seq = 0").fetchone()[0])
+    edit("shoestring.db", 0, body=json.dumps(body | {"objective": f"{elsewhere}:train"}))
+    assert "outside of the current directory" in refused("resume", "--budget", "60 steps")
+    assert not (studied / "was-here").exists()
+    assert "60 of 60" in good("resume", "--budget", "60 steps", "--objective", f"{elsewhere}:train")
+
+
+def test_repair_reports_and_cuts_on_request(studied):
+    assert "nothing is damaged" in good("repair")
+    edit("shoestring.db", 7, sealed=False, at=0.0)
+    found = shoestring("repair")
+    assert found.exit_code == 1
+    assert "good up to event 6" in found.stdout
+    assert "shoestring repair" in refused("status")
+    assert "shoestring.db.damaged" in good("repair", "--cut")
+    assert "3 of 40 spent" in good("status")
+    assert "40 of 40" in good("resume")
 
 
 def test_resume_needs_to_know_the_objective(folder):
@@ -296,17 +323,43 @@ def test_verify(studied):
 
 
 def test_verify_names_the_first_event_that_differs(studied):
-    import sqlite3
-
     with sqlite3.connect("shoestring.db") as base:
         seq, body = base.execute("SELECT seq, body FROM events WHERE kind = 'granted' AND seq > 5").fetchone()
         changed = json.loads(body) | {"reason": "because I say so"}
         base.execute("UPDATE events SET body = ? WHERE seq = ?", (json.dumps(changed), seq))
     base.close()
+    seal("shoestring.db")
     result = shoestring("verify")
     assert result.exit_code == 1
     assert f"event {seq} (granted) differs" in result.stdout
     assert "because I say so" in result.stdout
+
+
+def test_a_full_disk_behind_the_output_is_one_line(studied):
+    with open("/dev/full", "w") as full:
+        program = [sys.executable, "-m", "shoestring", "status"]
+        ended = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == ["shoestring: the output cannot be written: No space left on device"]
+
+
+def test_a_trial_is_one_line_of_the_table_whatever_it_says(folder):
+    study = ss.Study({"x": ["a\nb", "c"]}, budget="2 evaluations", method="grid", storage="lines.db")
+    study.fail(study.ask(), "two\nlines\x1b[2J")
+    study.tell(study.ask(), 1.0)
+    assert len(good("trials", "lines.db").splitlines()) == 3
+    assert "\x1b" not in good("trials", "lines.db")
+
+
+def test_another_objective_under_the_same_name_is_said(studied, caplog):
+    Path("other.py").write_text(Path("train.py").read_text().replace("train", "another"))
+    again = ["run", "other.py:another", *RUN[2:], "--name", "train-train", "--budget"]
+    good(*again, "50 steps")
+    assert "other.py:another" in caplog.text
+    caplog.clear()
+    good(*again, "60 steps", "--accept-objective")
+    assert "other.py:another" not in caplog.text
+    assert "this budget was given by" in good("status")
 
 
 def test_every_command_has_help_with_an_example():
@@ -332,6 +385,7 @@ def test_looking_loads_nothing_heavy(studied):
 # A process started in the background of a shell ignores Ctrl-C; a person's does not.
 PROGRAM = """
 import signal
+import sqlite3
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from shoestring.cli import main
 main()
@@ -365,11 +419,52 @@ def test_an_interrupted_run_says_how_to_continue_and_does(folder, workers):
     out, err = running.communicate(timeout=30)
     assert running.returncode == 130
     assert not out
-    assert err.strip() == "Interrupted; nothing is lost. Continue with: shoestring resume shoestring.db train-train"
+    assert err.strip() == (
+        "Interrupted; no step will be run again. Continue with: shoestring resume shoestring.db train-train"
+    )
     assert json.loads(good("status", "--json"))["state"] in ("interrupted", "paused")
     write_objectives(folder)
     assert "40 of 40 spent" in good("resume", "shoestring.db", "train-train")
     assert ss.Study.load("shoestring.db").verify().ok
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_interrupted_run_without_checkpoints_says_what_is_run_again(folder):
+    (folder / "forgetful.py").write_text(
+        "import time\nspace = {'x': (0.0, 1.0)}\n"
+        "def train(trial):\n    while True:\n        time.sleep(0.05)\n        yield trial.config['x']\n"
+    )
+    running = command("run", "forgetful.py:train", "--max-resource", "99", "--method", "random", "--budget", "99 steps")
+    wait_for_steps(3, "shoestring.db", "forgetful-train")
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    study = ss.Study.load("shoestring.db")
+    assert f"Interrupted; {study.spent['steps']} steps have no checkpoint" in err
+    assert [event.kind for event in study.events()][-1] == "released"
+    assert "nobody holds trial 0" in good("status")
+
+
+def test_a_trial_is_released_by_hand_and_its_worker_is_shown(folder):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", storage="s.db", name="s")
+    study.ask()
+    assert f"process {os.getpid()} on " in good("status", "s.db")
+    assert "(alive, last sign of life 0 s ago, runs trial 0)" in good("status", "s.db")
+    (worker,) = json.loads(good("status", "s.db", "--json"))["workers"]
+    assert (worker["state"], worker["trials"]) == ("alive", [0])
+    assert "trial 0 of s is free" in good("release", "s", "0", "--storage", "s.db")
+    assert "trial 7 is unknown" in refused("release", "s", "7", "--storage", "s.db")
+    other = ss.Study.load("s.db")
+    assert other.ask().trial == 0
+    study.tell(study.ask(), 0.5)
+
+
+def test_the_limits_of_a_run_are_options(folder):
+    limits = ["--target", "0.9", "--retries", "2", "--trial-timeout", "60", "--step-timeout", "30"]
+    text = good("run", "train.py:once", "--space", "wide", "--budget", "99 trials", "--method", "random", *limits)
+    assert "train-once: finished" in text
+    assert "the target 0.9 was reached" in text
+    assert len(ss.Study.load("shoestring.db").trials) < 20
+    assert "99 of 99 spent" in good("resume", "--patience", "99 trials")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
@@ -427,23 +522,34 @@ def train(trial):
         saved.write_bytes(pickle.dumps(net))
         yield net.error
 
-study = ss.Study({"x": (0.0, 1.0)}, budget="40 steps", max_resource=9, method="asha", storage="s.db", name="s")
-study.run(train, workers=2)
-print(study.spent["steps"])
+if __name__ == "__main__":
+    study = ss.Study({"x": (0.0, 1.0)}, budget="40 steps", max_resource=9, method="asha", storage="s.db", name="s")
+    study.run(train, workers=2)
+    print(study.spent["steps"])
 """
 
 
 def test_a_script_whose_checkpoints_hold_its_own_classes(folder):
-    """Run by workers that load the script, then resumed by the command line, which loads it too."""
+    """Run by the workers of the script, then by those of the command line, then by the script itself."""
     (folder / "script.py").write_text(PICKLING)
     done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "40", done.stderr
-    running = command("resume", "s.db", "--objective", "script.py:train", "--budget", "80 steps")
+    running = command("resume", "s.db", "--objective", "script.py:train", "--budget", "80 steps", "--workers", "2")
     out, err = running.communicate(timeout=120)
     assert "80 of 80 spent" in out, err
+    (folder / "script.py").write_text(PICKLING.replace("40 steps", "120 steps").replace("workers=2", "workers=1"))
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "120", done.stderr
     study = ss.Study.load("s.db")
     assert not [trial.message for trial in study.trials if trial.state == "failed"]
-    assert len(study.history.readings) == 80, "no step was run twice"
+    assert len(study.history.readings) == 120, "no step was run twice"
+
+
+def test_a_file_that_runs_a_study_when_it_is_imported_is_refused(folder):
+    (folder / "unguarded.py").write_text(PICKLING.replace('if __name__ == "__main__":', "if True:"))
+    line = refused("run", "unguarded.py:train", "--budget", "9 steps")
+    assert "unguarded.py runs a study when it is imported" in line
+    assert 'if __name__ == "__main__":' in line
 
 
 def test_metrics_that_are_no_numbers_are_still_valid_json(folder):

@@ -22,7 +22,8 @@ def loss(trial):
     return trial.config["x"]
 
 method = ss.compose(Shifted(0.5), ss.schedulers.Full())
-ss.tune(loss, {"x": (0.0, 1.0)}, budget="5 evaluations", method=method, storage="a.db", name="own")
+if __name__ == "__main__":
+    ss.tune(loss, {"x": (0.0, 1.0)}, budget="5 evaluations", method=method, storage="a.db", name="own")
 """
 
 

@@ -26,7 +26,9 @@ def test_bad_budgets_are_refused(bad):
         Budget(**bad)
 
 
-@pytest.mark.parametrize("bad", ["", "many", "10", "10 bananas", "h2", "-3 steps", "5 steps steps", 300, None, [1]])
+@pytest.mark.parametrize(
+    "bad", ["", "many", "10", "10 bananas", "h2", "-3 steps", "5 steps steps", "5 steps, 3 steps", 300, None, [1]]
+)
 def test_unreadable_budgets_are_refused(bad):
     with pytest.raises(BudgetError):
         study_of(bad)

@@ -38,7 +38,7 @@ def after_first(*decisions, budget="10 steps"):
 def test_a_grant_is_cut_to_the_budget_and_keeps_its_goal():
     grant = after_first(Continue(0, 9, "on"), budget="5 steps")
     assert (grant.start, grant.until, grant.goal) == (2, 5, 9)
-    assert grant.reason == "on (cut to the 3 steps that are left)"
+    assert grant.reason == "on (cut to step 5, where the budget ends)"
 
 
 def test_a_grant_never_goes_beyond_the_last_step():

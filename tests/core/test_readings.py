@@ -68,3 +68,15 @@ def test_a_step_outside_of_the_grant_is_refused(given):
 def test_a_step_is_a_whole_number():
     with pytest.raises(ReadingError, match="'3' is no step"):
         readings_by_step(2, 5, {"3": 1.0})
+
+
+def test_a_tensor_is_detached_first_because_pytorch_warns_of_gradients():
+    class Loss:
+        def detach(self):
+            return 0.5
+
+        def __float__(self):
+            raise AssertionError("a tensor with a gradient")
+
+    assert checked_reading(Loss()).value == 0.5
+    assert checked_reading(Reading(1.0, loss=Loss())).metrics == {"loss": 0.5}

@@ -85,6 +85,6 @@ def test_the_goal_of_a_grant_that_was_cut_is_the_core_s():
 
 def test_a_log_of_the_first_format_is_refused_by_name():
     study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random")
-    body = to_json(study.events()[0]).replace('"v":2', '"v":1')
-    with pytest.raises(OlderLog, match=r"format 1, of shoestring 0\.1.*export"):
+    body = to_json(study.events()[0]).replace('"v":3', '"v":1')
+    with pytest.raises(OlderLog, match=r"format 1, of an earlier version.*export"):
         from_json("opened", 0.0, body, 0)

@@ -1,15 +1,18 @@
 """The files of a trial follow the log."""
 
+import errno
 import os
+import shutil
 import time
 
 import pytest
 
 import shoestring as ss
 from shoestring.core.history import TrialRecord
-from shoestring.errors import ReadingError
+from shoestring.errors import EverythingFailed, MethodError, ReadingError, StorageError
 from shoestring.executors import Inline, Processes, Simulated
 from shoestring.executors.checkpoints import TrialFiles, checkpoint_of
+from shoestring.executors.disk import disk_use
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -61,10 +64,8 @@ def test_what_is_kept_of_a_trial_that_goes_on(tmp_path, known, recommended, left
 
 def test_what_is_kept_of_a_trial_that_ended(tmp_path):
     files = written(tmp_path, 1, 2, 3, 5, 6)
-    files.prune_ended(4)
-    assert kept(files) == [3]
-    files.prune_ended(None)
-    assert kept(files) == []
+    files.prune(5, 4, ended=True)
+    assert kept(files) == [3, 5], "the reading of step 6 never reached the log"
 
 
 def trial_at(step, state):
@@ -80,7 +81,7 @@ def trial_at(step, state):
         ([], 6, "finished", 6, "work"),
         ([], 6, "finished", 5, None),
         ([2], 6, "finished", 6, "work"),  # its own recommended step is 2, and the mean of the replicates decides
-        ([2], 6, "failed", 6, "work"),
+        ([2], 6, "failed", 6, "step-2"),
         ([6], 6, "failed", 6, "step-6"),
         ([], 6, "failed", 6, None),  # what is there was written in the step that failed
     ],
@@ -127,11 +128,14 @@ def test_the_checkpoint_of_the_best_step_is_kept_while_the_trial_is_trained_on(t
     assert study.best.step == 4 < study.trials[study.best.trial].step
     assert (study.directory(best=True) / "w").read_text() == "4"
     assert (ss.Study.load(tmp_path / "a.db").directory(best=True) / "w").read_text() == "4"
-    for trial in study.trials:
-        folders = sorted(path.name for path in study.directory(trial.index).parent.iterdir())
-        assert len(folders) <= (3 if trial.state == "paused" else 2), folders
-        if trial.state == "failed":
-            assert (study.directory(trial.index) / "w").read_text() == "6"
+    ended = 0
+    for folder in (tmp_path / "a.db.files" / "study").iterdir():
+        trial = study.trials[int(folder.name.removeprefix("trial-"))]
+        ended += trial.state != "paused"
+        expected = {4, trial.step} if trial.step > 4 else {trial.step}
+        assert {path.name for path in folder.iterdir()} == {f"step-{step}" for step in expected}
+        assert (folder / f"step-{trial.step}" / "w").read_text() == str(trial.step)
+    assert ended == min(3, sum(trial.state != "paused" for trial in study.trials))
 
 
 @pytest.mark.parametrize(("rule", "step"), [("best", 4), ("median", 6), ("last", 9)])
@@ -218,3 +222,129 @@ def test_files_left_by_another_study_of_the_same_name_are_not_taken_up(tmp_path)
 
     study = ss.Study(SPACE, budget="1 evaluations", method="random", max_resource=1, storage=tmp_path / "a.db")
     assert study.run(train).trials[0].state == "finished"
+
+
+def writing(trial):
+    for step in range(trial.start + 1, 10):
+        (trial.directory / "w").write_text(str(step))
+        yield trial.config["x"]
+
+
+def no_room(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def full_after_three(trial):
+    """Works three steps, then the disk is full for as long as there is a file that says so."""
+    for step, value in enumerate(writing(trial), trial.start + 1):
+        if step == 4 and (trial.directory.parents[3] / "full").exists():
+            with open("/dev/full", "w") as disk:
+                disk.write("a checkpoint")
+        yield value
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=["inline", "processes"])
+def test_a_full_disk_stops_the_run_charges_nothing_and_the_study_continues(tmp_path, executor):
+    options = {"method": "random", "max_resource": 9, "storage": tmp_path / "a.db", "executor": executor}
+    (tmp_path / "full").touch()
+    for _ in range(3):
+        with pytest.raises(StorageError, match=r"No space left.*run it again"):
+            ss.tune(full_after_three, SPACE, budget="45 steps", **options)
+    stopped = ss.Study.load(tmp_path / "a.db")
+    assert stopped.spent.steps == sum(trial.step for trial in stopped.trials)
+    assert not stopped.history.closings
+    (tmp_path / "full").unlink()
+    study = ss.tune(full_after_three, SPACE, budget="45 steps", **options)
+    assert [(trial.state, trial.step) for trial in study.trials] == [("finished", 9)] * 5
+    assert study.spent.steps == 45
+
+
+def test_so_does_one_that_fills_up_while_we_copy(tmp_path, monkeypatch):
+    options = {"method": "random", "max_resource": 9, "storage": tmp_path / "a.db"}
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copyfile", no_room)
+        with pytest.raises(StorageError, match="cannot be copied: No space left"):
+            ss.tune(writing, SPACE, budget="18 steps", **options)
+    stopped = ss.Study.load(tmp_path / "a.db")
+    assert (stopped.spent.steps, len(stopped.history.closings)) == (0, 0)
+    assert not list(tmp_path.glob("a.db.files/*/*/partial*"))
+    assert ss.tune(writing, SPACE, budget="18 steps", **options).spent.steps == 18
+
+
+def test_an_error_that_is_none_of_the_disks_fails_the_trial():
+    def objective(trial):
+        (trial.directory / "missing" / "w").write_text("x")
+
+    with pytest.raises(EverythingFailed, match="FileNotFoundError"):
+        ss.tune(objective, SPACE, budget="3 evaluations", method="random")
+
+
+@pytest.mark.parametrize(("keep", "left"), [(0, 1), (2, 2), (None, 6)])
+def test_ended_trials_keep_their_files_only_if_they_are_among_the_best(tmp_path, keep, left):
+    study = ss.tune(
+        writing, SPACE, budget="54 steps", method="random", max_resource=9, storage=tmp_path / "a.db", keep=keep
+    )
+    folders = {int(path.name.removeprefix("trial-")) for path in (tmp_path / "a.db.files" / "study").iterdir()}
+    best = sorted(range(6), key=lambda index: study.trials[index].readings[9].value)
+    assert folders == set(best[:left])
+    assert (study.directory(best=True) / "w").read_text() == "9"
+    if left < 6:
+        assert not list(study.directory(best[-1]).iterdir())
+
+
+def test_a_trial_that_was_told_has_a_folder_to_write_to():
+    study = ss.Study(SPACE, budget="1 evaluations", method="random")
+    study.tell(study.ask(), 1.0)
+    (study.directory(0) / "model").write_text("by the user")
+    assert (study.directory(0) / "model").read_text() == "by the user"
+
+
+def test_keep_is_checked():
+    with pytest.raises(MethodError, match="keep is -1"):
+        ss.tune(writing, SPACE, budget="9 steps", method="random", max_resource=9, keep=-1)
+
+
+def test_at_the_end_no_file_is_there_twice(tmp_path):
+    study = ss.tune(writing, SPACE, budget="30 steps", method="asha", max_resource=9, storage=tmp_path / "a.db")
+    assert any(trial.state == "paused" for trial in study.trials)
+    files = [path.read_text() for path in (tmp_path / "a.db.files").rglob("w")]
+    steps = [{trial.step, trial.recommended.step} for trial in study.trials]
+    assert len(files) <= sum(map(len, steps))
+    again = ss.tune(writing, SPACE, budget="60 steps", method="asha", max_resource=9, storage=tmp_path / "a.db")
+    assert again.spent.steps == 60
+    assert not [event for event in again.events() if event.kind == "adopted"], "no step was run again"
+
+
+def test_content_is_shared_where_the_file_system_can(tmp_path, monkeypatch):
+    """Where it cannot, as on most that run tests, the ioctl fails and the content is copied."""
+    shared = []
+
+    def clone(target, request, source):
+        shared.append(request)
+        os.write(target, os.read(source, 100))
+
+    monkeypatch.setattr("shoestring.executors.disk.ioctl", clone)
+    monkeypatch.setattr(shutil, "copyfile", no_room)
+    files = written(tmp_path, 1)
+    assert (files.snapshot_of(1) / "w").read_text() == "1"
+    assert len(shared) == 1
+    (files.work() / "w").write_text("2")
+    assert (files.snapshot_of(1) / "w").read_text() == "1"
+
+
+@pytest.mark.parametrize("name", ["step-²", "step-2"])
+def test_names_that_are_no_snapshots_are_ignored(tmp_path, name):
+    files = written(tmp_path, 1)
+    (tmp_path / "trial-0" / name).write_text("a file of that name")
+    assert files.newest(9) == 1
+    files.prune(1, 1)
+    (files.work() / "w").write_text("two")
+    files.snapshot(2)
+    assert (files.snapshot_of(2) / "w").read_text() == "two"
+
+
+def test_disk_use_counts_what_is_on_the_disk(tmp_path):
+    assert disk_use(tmp_path / "missing") == 0
+    (tmp_path / "a").write_bytes(bytes(100_000))
+    os.link(tmp_path / "a", tmp_path / "b")
+    assert 100_000 <= disk_use(tmp_path) < 200_000

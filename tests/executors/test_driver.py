@@ -39,7 +39,7 @@ def test_a_broken_objective_does_not_burn_the_whole_budget():
 
 
 def test_bad_options():
-    for make in (lambda: Inline(0), lambda: Simulated(0), lambda: Processes(0), lambda: Processes(2, trial_seconds=0)):
+    for make in (lambda: Inline(0), lambda: Simulated(0), lambda: Processes(0)):
         with pytest.raises(MethodError):
             make()
 

@@ -1,18 +1,25 @@
 """Trials in this very process: what is let go, what interrupts it, what it is charged."""
 
 import signal
+import sys
 import time
 from contextlib import suppress
+from itertools import count
 
 import pytest
 
 import shoestring as ss
+from shoestring.core.workers import ticks
 from shoestring.errors import EverythingFailed
-from shoestring.executors import Inline
+from shoestring.executors import Inline, inline
+from shoestring.executors.base import Job
+from shoestring.executors.stepper import TimeIsUp
 
 from . import objectives
 
 SPACE = {"x": (0.0, 1.0)}
+# The alarm of a deadline may ring inside a finalizer, where Python ignores what it raises; it is repeated.
+pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
 
 
 def run(objective, executor, budget, max_resource=2):
@@ -41,6 +48,25 @@ def test_inline_lets_the_longest_paused_go_and_takes_it_up_again():
     study.run(train, executor=Inline(alive=1))
     assert any(starts), "no trial was taken up from its files"
     assert study.spent["steps"] == 60
+
+
+def test_short_trials_do_not_displace_a_long_one(tmp_path):
+    """Five of one step pass while two longer ones are paused; the longer ones go in the end."""
+
+    def train(trial):
+        for step in range(trial.start + 1, 10):
+            yield trial.config["x"] + step
+
+    def held(steps):
+        session = Inline(alive=3).open(train, tmp_path)
+        for trial, until in enumerate(steps):
+            session.submit(Job(trial, trial, 0, {"x": 0.5}, seed=0, start=0, until=until, known=0))
+            for _ in range(until):
+                session.collect(None)
+        return [trial for trial, until in enumerate(steps) if session.resume_from(trial, until) == until]
+
+    assert held([4, 3, 1, 1, 1]) == [0, 1, 4]
+    assert held([4, 3] + 20 * [1]) == [19, 20, 21]
 
 
 def test_a_trial_let_go_without_files_starts_over_and_pays():
@@ -117,3 +143,42 @@ def test_a_study_inside_a_step_leaves_the_outer_deadline_alone():
     study = ss.Study(SPACE, budget="1s", method="random", max_resource=3)
     with pytest.raises(EverythingFailed, match="time ended"):
         study.run(outer)
+
+
+def test_an_alarm_at_any_moment_leaves_no_timer_behind():
+    """It may ring before the step has begun, and after it has ended, when the timer is being switched off."""
+
+    def harmless(*_):
+        pass
+
+    def ring_at(line):
+        lines = count()
+
+        def trace(frame, event, _):
+            if event == "line" and next(lines) == line:
+                signal.raise_signal(signal.SIGALRM)
+            return trace if frame.f_code.co_filename == inline.__file__ else None
+
+        return trace, lines
+
+    outside, tracing = signal.signal(signal.SIGALRM, harmless), sys.gettrace()
+    try:
+        line, lines = -1, count()
+        while next(lines) >= line:
+            line += 1
+            trace, lines = ring_at(line)
+            sys.settrace(trace)
+            with suppress(TimeIsUp):
+                inline.interrupted_at(ticks() + 100, lambda: None)
+            sys.settrace(tracing)
+            assert signal.getsignal(signal.SIGALRM) is harmless
+            assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        sys.settrace(tracing)
+        signal.signal(signal.SIGALRM, outside)
+    assert line > 10
+
+
+def test_a_deadline_that_has_passed_is_noticed_at_once():
+    with pytest.raises(TimeIsUp):
+        inline.interrupted_at(ticks() - 1, lambda: time.sleep(30))

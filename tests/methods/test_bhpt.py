@@ -253,6 +253,13 @@ def test_a_budget_of_seconds_and_of_cost():
         assert "needs all that is left" in study.history.grants[-1].reason
 
 
+def test_the_papers_setting_opens_configurations_in_no_order():
+    """To independent configurations all new ones are alike; the order of a table must not decide."""
+    rows = [table().row(trial.config) for trial in run(BHPT.paper(), budget=40).trials]
+    assert len(rows) > 4
+    assert rows != sorted(rows)
+
+
 class TestBaselines:
     def test_bayesian_optimisation_stops_nothing(self):
         study = run(BayesianOptimization(startup=2), budget=60)

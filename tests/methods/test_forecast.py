@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from scipy.stats import kendalltau, rankdata
+from scipy.stats import rankdata
 from threadpoolctl import threadpool_info
 
 import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import Forecast, named
-from shoestring.methods.learning_curves import Pool, loss_of_score, remaining_steps
+from shoestring.methods.learning_curves import Pool, remaining_steps
 from shoestring.models.curve_process import CurvePrior, CurveProcess
-from shoestring.models.scores import normal_scores, rank_correlation
+from shoestring.models.scores import loss_of_score, normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.spaces.definition import as_space
@@ -64,6 +64,10 @@ def direct(X, readings, u, points=None, is_table=False):
     return cross.T @ np.linalg.solve(K, u), np.sqrt(scale * variance)
 
 
+def forecast(process, w, scale):
+    return process.means(w), process.deviations(scale)
+
+
 def filled(X, readings, is_table=False):
     process = CurveProcess(X, LAST, is_table=is_table)
     for arm, step in readings:
@@ -78,7 +82,7 @@ def test_forecasts_are_those_of_the_joint_normal(is_table):
     u = rng.standard_normal(len(readings))
     process = filled(X, readings, is_table)
     wanted_moments = direct(X, readings, u, is_table=is_table)
-    for found, wanted in zip(process.forecast(*process.whiten(u)), wanted_moments, strict=True):
+    for found, wanted in zip(forecast(process, *process.whiten(u)), wanted_moments, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
@@ -105,7 +109,7 @@ def test_a_column_added_late_is_a_column_that_was_there():
     for process in (early, late):
         process.add(len(X) - 1, 1)
     u = np.append(u, 0.3)
-    for one, other in zip(early.forecast(*early.whiten(u)), late.forecast(*late.whiten(u)), strict=True):
+    for one, other in zip(forecast(early, *early.whiten(u)), forecast(late, *late.whiten(u)), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
@@ -115,24 +119,33 @@ def test_promised_readings_narrow_the_forecast_and_are_taken_back():
     u = rng.standard_normal(len(readings))
     process = filled(X, readings)
     w, scale = process.whiten(u)
-    mean, deviation = process.forecast(w, scale)
-    with process.provisional():
-        process.add(len(X) - 1, 5)
-        process.add_outside(rng.random(3), 1)
-        process.add_outside(rng.random(3), 1)
-        promised = process.forecast(w, scale)
+    mean, deviation = forecast(process, w, scale)
+    process.expect("in", 5, len(X) - 1, X[-1])
+    for name in ("out", "also out"):
+        process.expect(name, 1, None, rng.random(3))
+    promised = forecast(process, w, scale)
+    np.testing.assert_array_equal(forecast(process.observed(), w, scale)[1], deviation)
+    for name in ("in", "out", "also out"):
+        process.forget(name)
     np.testing.assert_array_equal(promised[0], mean)
     assert (promised[1] < deviation).all()
-    np.testing.assert_array_equal(process.forecast(w, scale)[1], deviation)
+    np.testing.assert_array_equal(forecast(process, w, scale)[1], deviation)
 
 
 def test_several_promises_outside_are_known_to_each_other():
     rng = np.random.default_rng(4)
     X, readings = some_readings(rng)
     outside = rng.random((2, 3))
-    process = filled(X, readings)
-    for point in outside:
-        process.add_outside(point, 1)
+    process = CurveProcess(X[:-2], LAST)
+    # Before and between the readings, and before the last columns are added: it is one joint normal all the same.
+    for place, (arm, step) in enumerate(readings):
+        if place in (0, 7):
+            process.expect(place, 1, None, outside[place // 7])
+        if place in (5, 9):
+            process.add_column(X[-2 + place // 9])
+        if place % 3 == 1:
+            process.expect("this", step, arm, X[arm])
+        process.add(arm, step, "this" if place % 3 == 1 else None)
     n = len(readings)
     arms = np.array([*(arm for arm, _ in readings), -1, -2])
     everywhere = np.vstack([X[arms[:n]], outside])
@@ -141,7 +154,7 @@ def test_several_promises_outside_are_known_to_each_other():
     last = np.full(len(X), LAST)
     cross = covariance(everywhere, arms, steps, X, np.arange(len(X)), last)
     variance = process.prior_variance - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))
-    np.testing.assert_allclose(process.forecast(np.zeros(n), 1.0)[1] ** 2, variance, atol=1e-9)
+    np.testing.assert_allclose(forecast(process, np.zeros(n), 1.0)[1] ** 2, variance, atol=1e-9)
 
 
 def test_linear_algebra_of_a_decision_has_one_thread_and_gives_the_others_back():
@@ -242,6 +255,15 @@ def test_where_steps_are_free_every_trial_is_trained_to_its_end():
     assert [trial.state for trial in study.trials] == ["finished"] * 9
 
 
+@pytest.mark.parametrize("evaluations", [3, 12])
+def test_few_evaluations_are_not_used_up_by_first_steps(evaluations):
+    limits = ss.Budget(evaluations=evaluations, steps=20 * 27)
+    study, _ = played(Forecast(), curves(), budget=limits, workers=1, max_resource=27)
+    trained = [trial.step for trial in study.trials]
+    assert len(trained) == evaluations
+    assert trained.count(27) >= 2, "the evaluations ended while there were steps to spend"
+
+
 def test_it_ends_when_everything_is_trained():
     def train(trial):
         for step in range(trial.start + 1, 5):
@@ -309,6 +331,42 @@ def test_a_copy_of_a_good_configuration_is_not_trained_again(seed):
     assert all(history.arms[arm].trials[0].step == 1 for arm in copies)
 
 
+def test_of_configurations_with_the_same_readings_one_is_continued():
+    """The third parameter has no effect, and the others are rounded to quarters."""
+
+    def cell(config):
+        return tuple(round(4 * config[name]) / 4 for name in "ab")
+
+    def train(trial):
+        for step in range(trial.start + 1, 28):
+            yield bowl(dict(zip("ab", cell(trial.config), strict=True)), step)
+
+    trials = run(train, CUBE, "270 steps", 27).trials
+    continued = [cell(trial.config) for trial in trials if trial.step > 3]
+    assert len({cell(trial.config) for trial in trials}) < len(trials)
+    assert continued
+    assert len(continued) == len(set(continued))
+
+
+def test_trials_that_have_not_learned_anything_yet_are_not_taken_for_the_same():
+    def train(trial):
+        for step in range(trial.start + 1, 28):
+            yield max(0, step - 8) * trial.config["a"]
+
+    trials = run(train, CUBE, "270 steps", 27, mode="max").trials
+    assert sum(trial.step > 8 for trial in trials) >= 3
+
+
+def test_repetitions_are_trained_where_nothing_else_is_left():
+    def train(trial):
+        for step in range(trial.start + 1, 6):
+            yield trial.config["a"] / step
+
+    study = run(train, {"a": [1, 2, 3], "no effect": [1, 2]}, "1000 steps", 5)
+    assert study.spent["steps"] == 30
+    check_cached_equals_fresh(Forecast(), study.events())
+
+
 def test_half_of_the_first_configurations_go_further():
     def train(trial):
         for step in range(trial.start + 1, 28):
@@ -320,8 +378,6 @@ def test_half_of_the_first_configurations_go_further():
         if grant.reason.startswith("one of the first")
     ]
     assert firsts == [3] * 5 + [1] * 5
-    long = opened(ss.Budget(steps=20 * 27))
-    assert long.ask().until == 27
 
 
 @pytest.mark.parametrize(("budget", "last"), [("80 steps", 1000), ("1 step", 20)])
@@ -358,6 +414,17 @@ def test_it_learns_which_configurations_fail_at_once(seed):
 
     study = run(train, CUBE, seed=seed)
     assert sum(trial.state == "failed" for trial in study.trials) <= 12
+
+
+def test_reasons_say_where_trials_failed():
+    def train(trial):
+        for step in range(trial.start + 1, 16):
+            if step == 4:
+                raise ValueError("diverged")
+            yield bowl(trial.config, step)
+
+    reasons = [grant.reason for grant in run(train, CUBE).history.grants]
+    assert any("trials failed, in step 4)" in reason for reason in reasons)
 
 
 def test_it_learns_which_configurations_diverge_later():
@@ -411,18 +478,54 @@ def test_expensive_configurations_must_promise_more(unit):
     assert any(per in grant.reason for grant in history.grants)
 
 
-def test_where_the_first_readings_say_nothing_it_says_so_and_promotes_by_rank():
+def misleading(config, step):
+    """What looks good in the first half of a training is the other end of the space."""
+    early = bowl({name: 1 - value for name, value in config.items()}, step)
+    return 2 + early if step < 14 else bowl(config, step)
+
+
+def rules(reading, budget="540 steps", workers=1, seed=0):
     def train(trial):
         for step in range(trial.start + 1, 28):
-            yield bowl(trial.config, step) if step > 1 else 9 - bowl(trial.config, step)
+            yield reading(trial.config, step)
 
-    reasons = [grant.reason for grant in run(train, CUBE, "500 steps", 27).history.grants]
-    assert any("the first readings say nothing about later ones" in reason for reason in reasons)
+    study = ss.Study(CUBE, budget=budget, method="forecast", max_resource=27, seed=seed)
+    study.run(train, executor=Simulated(workers), progress=False)
+    return study, [(grant.state or {}).get("rule") for grant in study.history.grants]
 
 
-def test_rank_correlation_is_kendalls():
-    pairs = np.random.default_rng(0).random((20, 2))
-    assert rank_correlation(pairs) == pytest.approx(kendalltau(*pairs.T).statistic)
+@pytest.mark.parametrize("workers", [1, 4])
+def test_where_early_readings_mislead_only_ends_count_and_it_says_so(workers):
+    study, by = rules(misleading, workers=workers)
+    assert by.count("check") == 1
+    grants = study.history.grants
+    assert all(grant.until == 27 for grant, rule in zip(grants, by, strict=True) if rule in ("check", "ends"))
+    assert any("early readings mislead" in grant.reason for grant in grants)
+    assert {"check", "guard", "model"}.isdisjoint(by[by.index("ends") :][:3])
+    check_cached_equals_fresh(Forecast(), study.events())
+
+
+def test_where_early_readings_mislead_it_is_better_than_methods_that_do_not_notice():
+    def ends(method):
+        def train(trial):
+            for step in range(trial.start + 1, 28):
+                yield misleading(trial.config, step)
+
+        studies = [ss.Study(CUBE, budget="540 steps", method=method, max_resource=27, seed=s) for s in range(6)]
+        return np.mean([s.run(train, executor=Simulated(1), progress=False).best.value for s in studies])
+
+    assert ends("forecast") < 0.7 * ends("asha")
+
+
+def test_one_check_and_no_more_where_early_readings_are_right():
+    for seed in range(3):
+        by = rules(bowl, seed=seed)[1]
+        assert by.count("check") == 1
+        assert "ends" not in by
+
+
+def test_a_small_budget_has_no_check():
+    assert "check" not in rules(misleading, "500 steps")[1]
 
 
 @pytest.mark.parametrize(

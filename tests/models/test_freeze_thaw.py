@@ -184,6 +184,12 @@ class TestLearning:
         assert changed.own == 0
         assert changed.start is None
 
+    def test_independent_arms_have_no_length_to_learn(self):
+        start = Parameters(form="independent", own=0.0)
+        changed = moved(start, np.ones(6))
+        assert changed.lengthscale == start.lengthscale
+        assert changed.spread > start.spread
+
 
 def test_a_mixture_has_the_moments_of_its_parts():
     points, times, values = np.random.default_rng(0).random((4, 2)), np.arange(1.0, 6.0), np.ones((4, 5))

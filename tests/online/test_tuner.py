@@ -10,6 +10,7 @@ from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Float,
 from shoestring.errors import MethodError, ReadingError, SpaceError, StudyMismatch
 from shoestring.online import (
     CEGPUCB,
+    EXP3R,
     EXP3S,
     GPUCB,
     RGPUCB,
@@ -41,6 +42,7 @@ POLICIES = [
     EpsilonGreedy(),
     Softmax(),
     EXP3S(),
+    EXP3R(),
 ]
 RULES = [
     Always(),
@@ -357,3 +359,22 @@ def test_a_restart_happens_once():
         arm = tuner.ask().arm
         tuner.tell(1.0)
     assert tuner.plot_data().mean[arm] > 0.9
+
+
+def _played_by_exp3r(policy, better, rounds=1500):
+    """Shares of the last 300 rounds: the better arm changes in the middle."""
+    tuner, played = OnlineTuner([0, 1, 2], policy, Always(), horizon=rounds, seed=0), []
+    for t in range(rounds):
+        now = tuner.ask()
+        played.append(now.arm)
+        tuner.tell(0.9 if now.arm == better[2 * t // rounds] else 0.1)
+    return np.bincount(played[-300:], minlength=3) / 300
+
+
+def test_exp3r_notices_that_another_arm_has_become_better():
+    resets = _played_by_exp3r(EXP3R(gamma=0.3), (0, 1))
+    never = _played_by_exp3r(EXP3R(gamma=0.3, interval=10**6), (0, 1))
+    assert resets.argmax() == 1
+    assert never.argmax() == 0
+    with pytest.raises(MethodError, match="gamma"):
+        EXP3R(gamma=0.0)

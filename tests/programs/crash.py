@@ -19,6 +19,7 @@ from shoestring.executors import Inline, Processes
 
 STEPS = 400
 PAUSE = float(os.environ.get("CRASH_PAUSE", "0.001"))
+at_work = None  # where a forked child says that it trains
 
 
 def set_pause(seconds):
@@ -27,7 +28,15 @@ def set_pause(seconds):
     PAUSE, os.environ["CRASH_PAUSE"] = seconds, str(seconds)
 
 
+def say_at_work():
+    global at_work
+    if at_work is not None:
+        os.write(at_work, b".")
+        at_work = None
+
+
 def train(trial):
+    say_at_work()
     state = {"weight": trial.config["x"], "trained": 0}
     path = trial.directory / "state.json"
     if trial.start:
@@ -45,6 +54,7 @@ def train(trial):
 
 
 def forgetful(trial):
+    say_at_work()
     weight = trial.config["x"]
     for step in range(1, 1000):
         time.sleep(PAUSE)
@@ -56,11 +66,15 @@ def run(storage, workers, objective):
     executor = Inline(alive=4) if workers == 1 else Processes(workers)
     ss.tune(
         objective, {"x": (0.0, 1.0)}, budget=ss.Budget(steps=STEPS), max_resource=9, method="asha",
-        storage=storage, name="crash", executor=executor, progress=False,
+        storage=storage, name="crash", executor=executor, progress=False, keep=None,
+        retries=1000,  # it is not the trial that kills its process
     )  # fmt: skip
 
 
 def child(storage, workers, objective):
+    global at_work
+    said, write = os.pipe()
+    at_work = write if workers == 1 else None
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -71,7 +85,8 @@ def child(storage, workers, objective):
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(code)
-    return pid
+    os.close(write)
+    return pid, said
 
 
 def main():
@@ -91,7 +106,10 @@ def main():
     while True:
         if kills == options.kills:  # nobody waits for the last life
             set_pause(0.001)
-        pid = child(options.storage, options.workers, objective)
+        pid, said = child(options.storage, options.workers, objective)
+        if options.workers == 1 and kills % 2:  # every second kill comes while it trains, however slow the machine is
+            os.read(said, 1)
+        os.close(said)
         if kills < options.kills:
             time.sleep(moments.uniform(options.shortest, options.longest))
             os.kill(pid, signal.SIGKILL)

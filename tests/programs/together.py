@@ -1,7 +1,7 @@
-"""One of several processes that use one SQLite study: append to it, or tune it.
+"""One of several processes that use one study: append to it, or tune it.
 
 python tests/programs/together.py append STORAGE COUNT
-python tests/programs/together.py tune STORAGE
+python tests/programs/together.py tune STORAGE FOLDER
 """
 
 import os
@@ -35,9 +35,9 @@ def wait_for_four(folder):
         time.sleep(0.01)
 
 
-def tune(storage):
+def tune(storage, folder):
     def train(trial):
-        wait_for_four(Path(storage).parent)
+        wait_for_four(Path(folder))
         for step in range(trial.start + 1, 100):
             time.sleep(0.002)
             (trial.directory / "step").write_text(str(step))
@@ -53,4 +53,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "append":
         append(sys.argv[2], int(sys.argv[3]))
     else:
-        tune(sys.argv[2])
+        tune(sys.argv[2], sys.argv[3])

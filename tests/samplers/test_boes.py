@@ -340,3 +340,20 @@ class TestBOES:
     def test_options_are_checked(self, options, word):
         with pytest.raises(MethodError, match=word):
             BOES(**options)
+
+
+@pytest.mark.parametrize("child", [(0, 9), (0.0, 1.0)], ids=["whole numbers", "reals"])
+def test_a_parameter_that_becomes_active_on_the_way_uphill_has_a_value(child):
+    codec = Codec(ss.space(ss.when("child", "parent > 0.5"), parent=(0.0, 1.0), child=child))
+    parent = codec.names.index("parent")
+
+    def score(points):
+        return points[:, parent]
+
+    def slope(points):
+        return score(points), np.eye(2)[[parent] * len(points)]
+
+    start = codec.encode({"parent": 0.25})
+    (found,) = climbed(start[None], codec, score, slope)
+    assert codec.fits(codec.decode(found))
+    assert codec.decode(found)["parent"] == 1.0

@@ -4,9 +4,15 @@ import pytest
 
 from shoestring import compose, samplers
 from shoestring.methods import named
-from shoestring.samplers import BOES, TPE
+from shoestring.samplers import BOES, TPE, GaussianProcess
 from shoestring.schedulers import Full
 from shoestring.testing import check_rank_based, check_sampler
+
+SAMPLERS = {
+    "thesis": BOES.thesis(),
+    "tpe-by-axis": TPE(multivariate=False),
+    "gp-liar": GaussianProcess(liar="min"),
+}
 
 
 @pytest.mark.parametrize("name", samplers.__all__)
@@ -14,7 +20,7 @@ def test_samplers(name):
     check_sampler(getattr(samplers, name)())
 
 
-@pytest.mark.parametrize("sampler", [BOES.thesis(), TPE(multivariate=False)], ids=["thesis", "tpe-by-axis"])
+@pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAMPLERS)
 def test_options(sampler):
     check_sampler(sampler)
 

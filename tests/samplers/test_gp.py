@@ -8,6 +8,7 @@ import pytest
 import shoestring as ss
 from shoestring.core.decisions import Proposal
 from shoestring.core.randomness import generator
+from shoestring.errors import MethodError
 from shoestring.models.kernels import Kernel
 from shoestring.samplers import GaussianProcess, Random, gp
 from shoestring.samplers.gp import Surrogate
@@ -129,6 +130,43 @@ class TestFailures:
         assert max(study.best.value for study in studies) < -0.45
 
 
+def test_reasons_are_in_the_users_units():
+    study = ss.tune(lambda trial: 90 - trial.config["a"], {"a": (0.0, 1.0)}, budget="12 evaluations", mode="max")
+    values = [trial.readings[1].value for trial in study.trials[:11]]
+    reason = study.history.grants[11].reason
+    assert f"(best so far {max(values):.4g})" in reason
+    assert 89 <= float(reason.partition("predicted ")[2].split()[0]) <= 90
+
+
+class TestPlateaus:
+    """Half of the arms or more share the best loss."""
+
+    def test_every_second_proposal_asks_a_forest(self):
+        grants = study_of(30, lambda config: max(config["a"] - 0.6, 0.0)).history.grants[10:]
+        assert all("a forest, as" in grant.reason and "share the best loss" in grant.reason for grant in grants[::2])
+        assert all("the highest log-ei" in grant.reason for grant in grants[1::2])
+
+    def test_the_process_decides_once_something_is_better(self):
+        study = study_of(20, lambda config: max(config["a"] - 0.6, 0.0))
+        surrogate, _ = surrogate_of(study)
+        assert gp._doubt(surrogate)
+        for value in (-1.0, -0.9):
+            study.tell(study.ask(), value)
+        surrogate, known = surrogate_of(study)
+        assert (known.losses == 0.0).mean() > 0.5
+        assert not gp._doubt(surrogate)
+
+    def test_the_forest_is_uncertain_at_the_border_and_the_process_everywhere(self):
+        study = study_of(60, lambda config: float(config["a"] > 0.7), sampler=Random())
+        surrogate, known = surrogate_of(study)
+        points = generator(0, 4, "candidates").random((300, 3))
+        forest, _ = fitted_forest("et", study.history, known, "tame")
+        border, level = np.abs(points[:, 0] - 0.7) < 0.1, points[:, 0] < 0.5
+        spreads = [model.predict(points)[1] for model in (forest, surrogate)]
+        by_forest, by_process = (sd[border].mean() / sd[level].mean() for sd in spreads)
+        assert by_forest > 3 > 1.5 > by_process
+
+
 class TestGrids:
     SPACE = ss.space(n=(1, 12), m=(1, 12), k=["x", "y"])
 
@@ -180,3 +218,22 @@ class TestDoubt:
             proposal = GaussianProcess().propose(study.history, generator(0, 0, "test"))
             assert asked == expected
         assert proposal.config
+
+
+def test_a_liar_counts_what_is_running_as_told():
+    """A lie at the lowest loss draws suggestions elsewhere; without running arms it changes nothing."""
+
+    def asked(liar, waiting):
+        method = ss.compose(GaussianProcess(startup=4, liar=liar), Full())
+        study = ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", method=method, seed=1)
+        for _ in range(6):
+            grant = study.ask()
+            study.tell(grant, (grant.config["x"] - 0.3) ** 2)
+        for _ in range(waiting):
+            study.ask()
+        return study.ask().config["x"]
+
+    assert asked(None, 0) == asked("min", 0)
+    assert len({asked(liar, 1) for liar in (None, "min", "max")}) == 3
+    with pytest.raises(MethodError, match="liar"):
+        GaussianProcess(liar="never")

@@ -94,8 +94,8 @@ def test_check_names_the_parameter():
             codec.check({**good, **change})
 
 
-def test_choices_may_be_tuples_and_arrive_as_lists():
-    study = ss.Study({"layers": [(64,), (64, 32)]}, budget="9 evaluations", method="random")
+def test_choices_may_be_lists_and_arrive_as_lists():
+    study = ss.Study({"layers": [[64], [64, 32]]}, budget="9 evaluations", method="random")
     given = []
     while (grant := study.ask()) is not None:
         given.append(grant.config["layers"])
@@ -127,7 +127,7 @@ def test_short_forms():
     for bad in (
         {"a": (1, 2, 3)},
         {"a": ("x", "y")},
-        {"a": 5},
+        {"a": {1, 2}},
         {"a": ss.log(-1.0, 1.0)},
         {"a": (True, False)},
         {"a": []},
@@ -141,3 +141,13 @@ def test_nan_marks_what_is_inactive():
     point = codec.encode({"kind": "b", "size": 5, "grade": "low", "fixed": 7})
     assert math.isnan(point[codec.names.index("extra")])
     assert not math.isnan(point[codec.names.index("size")])
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [[{"a": 1}, {"a": 2}], [1.0, math.inf], [1.0, math.nan], [[1, math.inf], [2]], (0.0, math.inf), (-math.inf, 1.0),
+     (-1.7e308, 1.7e308), ss.log(1.0, math.inf), CS.Categorical("x", [0.5, math.inf])],
+)  # fmt: skip
+def test_what_no_log_can_hold_is_no_parameter(parameter):
+    with pytest.raises(SpaceError, match="'x'"):
+        ss.space(x=parameter)

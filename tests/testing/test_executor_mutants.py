@@ -189,7 +189,7 @@ class DeletesSnapshots(Good):
 
 class OtherReturn(Good):
     def returned(self, value):
-        return round(value, 2)
+        return None if value is None else round(value, 2)
 
 
 MUTANTS = {

@@ -287,3 +287,13 @@ def test_a_log_whose_users_do_not_see_each_other_is_refused(mutant):
 def test_the_log_that_the_mutants_are_made_of_is_accepted():
     log = Good()
     check_log(lambda: Handle(log))
+
+
+def test_a_log_that_does_not_notice_damage_is_refused():
+    log = Good()
+
+    def damage(study, position):
+        log._events[study][position] = replace(log._events[study][position], value=9.0)
+
+    with pytest.raises(AssertionError, match="not noticed"):
+        check_log(lambda: log, damage)

@@ -127,6 +127,7 @@ def test_without_a_terminal_a_forced_display_leaves_one_frame(capsys):
     out, err = capsys.readouterr()
     assert not out
     assert err.count("3 of 3") == 1
+    assert err.endswith("\n")
 
 
 def test_the_cursor_comes_back_after_an_interruption():
@@ -151,7 +152,7 @@ def test_an_error_while_drawing_does_not_end_the_study(monkeypatch, capsys):
     def broken(*_):
         raise RuntimeError("no such colour")
 
-    monkeypatch.setattr(display_module, "_best", broken)
+    monkeypatch.setattr(display_module, "best_text", broken)
     study = ss.tune(lambda trial: 1.0, {"x": (0.0, 1.0)}, budget="3 evaluations", method="random", progress=True)
     assert study.spent["evaluations"] == 3
     assert "Traceback" not in capsys.readouterr().err

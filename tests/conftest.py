@@ -1,0 +1,5 @@
+"""What tests of all folders share."""
+
+from tests.databases import database, server
+
+__all__ = ["database", "server"]

@@ -1,0 +1,113 @@
+"""Pictures: every plot is drawn by every backend, also where there is nothing to show."""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from functools import cache
+
+import pytest
+
+from shoestring import plots
+from shoestring.augment.bandit import Bandit
+from shoestring.augment.policy_set import PolicySet
+from shoestring.errors import MethodError
+from shoestring.online import OnlineTuner
+from shoestring.plots.style import layout, scale
+from tests.plots.studies import played, told
+
+KINDS = sorted(set(plots.__all__) - {"online", "pairs"})
+STUDIES = {
+    "no trial": told,
+    "one trial": lambda: told(1.0),
+    "only failures": lambda: told(*[ValueError("no <b>luck</b>")] * 3),
+    "one failure and one value": lambda: told(ValueError("boom"), 2.0),
+}
+
+
+PLAYED = cache(played)
+
+
+def shown(kind, study):
+    return [study] if kind == "regret" else study
+
+
+def texts(document):
+    return " ".join(element.text or "" for element in ElementTree.fromstring(document).iter())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", STUDIES)
+def test_a_study_with_little_to_show_is_a_picture_that_says_so(kind, case):
+    study = shown(kind, STUDIES[case]())
+    document = getattr(plots, kind)(study, backend="svg", width=400)
+    if case == "no trial":
+        assert "no trial has started" in texts(document)
+    if case == "only failures" and kind not in ("burn_down", "shares", "rungs", "workers"):
+        assert "all 3 trials failed" in texts(document)
+        assert "<b>" not in document
+    if case in ("no trial", "one failure and one value"):
+        for backend in ("matplotlib", "plotly"):
+            assert getattr(plots, kind)(study, backend=backend, width=400) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_plot_is_well_formed_svg_at_any_width(kind):
+    study = shown(kind, PLAYED())
+    for width in (400, 1600):
+        root = ElementTree.fromstring(getattr(plots, kind)(study, backend="svg", width=width))
+        assert root.get("width") == str(width)
+
+
+@pytest.mark.parametrize("backend", ["matplotlib", "plotly"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_libraries_draw_every_plot(kind, backend, tmp_path):
+    figure = getattr(plots, kind)(shown(kind, PLAYED()), backend=backend, width=640)
+    if backend == "matplotlib":
+        figure.savefig(tmp_path / "plot.png")
+        assert figure.get_size_inches()[0] == 6.4
+    else:
+        assert figure.layout.width == 640
+        assert figure.to_json()
+
+
+def test_plots_of_other_things_with_nothing_to_show():
+    assert "no round was played" in plots.online(OnlineTuner(["a", "b"]), backend="svg")
+    assert "no policy was played" in plots.pairs(PolicySet.from_bandit(Bandit()), backend="svg")
+
+
+def test_names_and_messages_are_escaped():
+    study = told(ValueError("</text><script>alert(1)</script>"), name="<img src=x onerror=alert(1)>")
+    for kind in KINDS:
+        document = getattr(plots, kind)(shown(kind, study), backend="svg")
+        assert "<script" not in document
+        assert "<img" not in document
+    assert "<img" not in plots.curves(study, backend="plotly").layout.title.text
+
+
+def test_options_that_cannot_be_used_are_refused():
+    with pytest.raises(MethodError, match="backend is 'bokeh'; it must be one of 'matplotlib', 'plotly', 'svg'"):
+        plots.curves(told(1.0), backend="bokeh")
+    with pytest.raises(MethodError, match="width is 10; it must be a whole number of pixels from 200 to 4000"):
+        plots.curves(told(1.0), width=10)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    monkeypatch.delitem(sys.modules, "shoestring.plots.with_plotly", raising=False)
+    with pytest.raises(MethodError, match=r"this needs plotly: pip install 'shoestring\[plots\]'"):
+        plots.curves(told(1.0), backend="plotly")
+
+
+def test_panels_are_side_by_side_only_where_there_is_room():
+    picture = plots.slices.data(played()).picture()
+    assert layout(picture, 400).columns == 1
+    assert layout(picture, 1600).columns == 3
+
+
+def test_far_outliers_do_not_flatten_the_axis():
+    axis = scale([*[0.1 * i - 5 for i in range(100)], 1e6])
+    assert axis.range is not None
+    assert axis.range[1] < 100
+    assert axis.outside == 1
+    assert scale([0.001, 1.0]).log
+    assert scale([]).range is None

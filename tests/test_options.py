@@ -1,0 +1,70 @@
+"""The options of ``tune`` and ``Study.run`` are one list, and names of other libraries are explained."""
+
+import inspect
+
+import pytest
+
+import shoestring as ss
+from shoestring.executors.run_options import DEFAULTS, RunOptions
+
+SPACE = {"x": (0.0, 1.0)}
+
+
+def square(trial):
+    return trial.config["x"] ** 2
+
+
+def test_every_option_has_a_default_and_is_shown():
+    assert RunOptions.__annotations__.keys() == DEFAULTS.keys()
+    for function in (ss.tune, ss.Study.run):
+        shown = inspect.signature(function).parameters
+        assert {name: shown[name].default for name in DEFAULTS} == DEFAULTS
+        assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in shown.values())
+    assert "step_timeout" in ss.Study.run.__doc__
+
+
+@pytest.mark.parametrize(
+    ("option", "written"),
+    [
+        ({"n_trials": 100}, 'budget="100 evaluations"'),
+        ({"direction": "maximize"}, 'mode="min" or mode="max"'),
+        ({"timeout": 60}, 'budget="2h"'),
+        ({"n_jobs": 2}, "workers="),
+        ({"warm_start": None}, "initial=[ss.warm_start(study)]"),
+        ({"max_resorce": 2}, "did you mean 'max_resource'"),
+        ({"what": 2}, "tune() has no option 'what'"),
+    ],
+)
+def test_options_of_other_libraries_are_explained(option, written):
+    with pytest.raises(TypeError, match=r"tune\(\) has no option") as error:
+        ss.tune(square, SPACE, **option)
+    assert written in str(error.value)
+
+
+def test_so_are_those_of_a_study_and_of_a_run():
+    with pytest.raises(TypeError, match=r"Study\(\) has no option 'study_name'; write name="):
+        ss.Study(SPACE, study_name="digits")
+    with pytest.raises(TypeError, match=r"Study.run\(\) has no option 'n_trials'; write budget="):
+        ss.Study(SPACE, budget="3 evaluations").run(square, n_trials=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("best_params", "study.best.config"), ("best_value", "study.best.value"), ("optimize", "study.run(objective)")],
+)
+def test_attributes_of_an_optuna_study_are_explained(name, written):
+    study = ss.Study(SPACE, budget="3 evaluations")
+    with pytest.raises(AttributeError) as error:
+        getattr(study, name)
+    assert written in str(error.value)
+    assert not hasattr(study, "something_else")
+
+
+def test_so_are_those_of_a_trial_and_of_the_module():
+    def suggesting(trial):
+        return trial.suggest_float("x", 0, 1)
+
+    with pytest.raises(ss.errors.EverythingFailed, match=r"a Trial has no 'suggest_float'; write trial.config"):
+        ss.tune(suggesting, SPACE, budget="2 evaluations")
+    with pytest.raises(AttributeError, match=r"has no 'create_study'; write ss.tune"):
+        ss.create_study  # noqa: B018

@@ -1,0 +1,227 @@
+"""BudgetSearchCV is a scikit-learn search: its checks pass, and its results have the form that users know."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.datasets import load_iris, make_classification, make_regression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import Ridge, SGDClassifier
+from sklearn.model_selection import GroupKFold, RandomizedSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+import shoestring as ss
+from shoestring.errors import MethodError, SpaceError
+from shoestring.integrations.sklearn import BudgetSearchCV
+
+X, Y = load_iris(return_X_y=True)
+SPACE = {"C": ss.log(1e-2, 1e2), "gamma": ss.log(1e-4, 1.0)}
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        BudgetSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": (1, 5)}, budget=2, cv=2),
+        BudgetSearchCV(Ridge(), {"alpha": ss.log(1e-2, 1e2)}, budget=2, cv=2, resource="n_samples", method="asha"),
+    ],
+    ids=["classifier", "regressor"],
+)
+def test_the_checks_of_scikit_learn_pass(search):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = check_estimator(search, on_skip=None)
+    assert {one["status"] for one in done} <= {"passed", "skipped"}
+    skipped = [one for one in done if one["status"] == "skipped" and "array_api" not in one["check_name"]]
+    assert all("does not have" in str(one["exception"]) for one in skipped), "a check was skipped"
+
+
+def test_the_results_are_those_of_a_search():
+    ours = BudgetSearchCV(SVC(), SPACE, budget=8, cv=3, random_state=0).fit(X, Y)
+    theirs = RandomizedSearchCV(SVC(), {"C": stats.loguniform(1e-2, 1e2), "gamma": [0.1, 1.0]}, n_iter=3, cv=3).fit(
+        X, Y
+    )
+    results = ours.cv_results_
+    assert results.keys() - theirs.cv_results_.keys() == {"n_resources"}
+    assert theirs.cv_results_.keys() <= results.keys()
+    assert {len(column) for column in results.values()} == {len(ours.study_.trials)}
+    whole = results["n_resources"] == 3
+    scores = np.array([results[f"split{split}_test_score"] for split in range(3)]).T
+    assert np.isnan(scores[~whole]).any(axis=1).all()
+    assert np.allclose(scores[whole].mean(axis=1), results["mean_test_score"][whole])
+    assert ours.best_score_ == results["mean_test_score"][whole].max()
+    assert results["rank_test_score"][ours.best_index_] == 1
+    assert results["rank_test_score"][whole].max() < results["rank_test_score"][~whole].min()
+    assert ours.best_params_ == results["params"][ours.best_index_]
+    assert np.isclose(cross_val_score(SVC(**ours.best_params_), X, Y, cv=3).mean(), ours.best_score_)
+    assert ours.score(X, Y) == SVC(**ours.best_params_).fit(X, Y).score(X, Y)
+    assert ours.study_.verify()
+
+
+class Counting(KNeighborsClassifier):
+    """Counts its fits and their samples."""
+
+    fits, samples = 0, 0
+
+    def fit(self, X, y):
+        Counting.fits += 1
+        Counting.samples += len(X)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("resource", ["folds", "n_samples"])
+def test_a_budget_pays_for_as_many_fits_as_a_random_search(resource):
+    Counting.fits = Counting.samples = 0
+    space = {"n_neighbors": (1, 30), "p": (1, 3)}
+    search = BudgetSearchCV(Counting(), space, budget=6, cv=3, resource=resource, refit=False, random_state=0)
+    search.fit(X, Y)
+    assert Counting.samples <= 6 * 3 * 100 * 1.1  # shares of the samples are rounded up
+    assert Counting.fits == 18 or resource == "n_samples"
+    assert len(search.study_.trials) > 6
+    assert not hasattr(search, "best_estimator_")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "space", "options"),
+    [
+        (
+            RandomForestClassifier(random_state=0),
+            {"max_depth": (1, 5)},
+            {"resource": "n_estimators", "max_resource": 9},
+        ),
+        (SGDClassifier(random_state=0), {"alpha": ss.log(1e-6, 1.0)}, {"resource": "partial_fit", "max_resource": 9}),
+        (SVC(), SPACE, {"resource": "n_samples"}),
+        (SVC(), SPACE, {"method": "random", "budget": "5 evaluations"}),
+        (SVC(), SPACE, {"method": "hyperband", "budget": ss.Budget(steps=20)}),
+    ],
+    ids=["n_estimators", "partial_fit", "n_samples", "random", "hyperband"],
+)
+def test_resources(estimator, space, options):
+    search = BudgetSearchCV(estimator, space, **{"budget": 3, "cv": 3, "random_state": 0, **options}).fit(X, Y)
+    assert search.study_.verify()
+    assert search.score(X, Y) > 0.5
+    if options.get("resource") == "n_estimators":
+        assert search.best_estimator_.n_estimators == 9
+    if options.get("resource") == "partial_fit":
+        passes = int(search.cv_results_["n_resources"][search.best_index_])
+        assert search.best_estimator_.t_ == 1 + passes * len(X)
+
+
+def test_in_a_pipeline_and_of_a_pipeline():
+    inner = make_pipeline(StandardScaler(), SVC())
+    space = {"standardscaler": [StandardScaler(), MinMaxScaler(), "passthrough"], "svc__C": ss.log(1e-2, 1e2)}
+    search = BudgetSearchCV(inner, space, budget=6, cv=3, random_state=0)
+    outer = Pipeline([("first", StandardScaler()), ("search", search)]).fit(X, Y)
+    assert outer.score(X, Y) > 0.9
+    chosen = outer["search"].best_params_["standardscaler"]
+    assert chosen == "passthrough" or isinstance(chosen, (StandardScaler, MinMaxScaler))
+    outer.set_params(search__budget=2, search__estimator__svc__kernel="linear").fit(X, Y)
+    assert outer["search"].best_estimator_["svc"].kernel == "linear"
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"C": stats.loguniform(1e-2, 1e2), "gamma": [0.1, 1.0]},
+        {"C": np.logspace(-2, 2, 9), "kernel": ["rbf", "linear"]},
+        ss.space(
+            ss.when("gamma", kernel="rbf"), C=ss.log(1e-2, 1e2), kernel=["rbf", "linear"], gamma=ss.log(1e-3, 1.0)
+        ),
+    ],
+    ids=["scipy", "lists", "conditions"],
+)
+def test_spaces(space):
+    search = BudgetSearchCV(SVC(), space, budget=4, cv=3, random_state=0).fit(X, Y)
+    assert search.best_score_ > 0.8
+    names = {name for params in search.cv_results_["params"] for name in params}
+    assert {f"param_{name}" for name in names} <= search.cv_results_.keys()
+
+
+def test_several_jobs_and_pickles():
+    one, two = (BudgetSearchCV(SVC(), SPACE, budget=3, cv=3, n_jobs=jobs, random_state=0).fit(X, Y) for jobs in (1, 2))
+    assert two.study_.spent.steps == one.study_.spent.steps == 9
+    again = pickle.loads(pickle.dumps(two))
+    assert (again.predict(X) == two.predict(X)).all()
+    assert not hasattr(again, "study_")
+
+
+def test_the_same_seed_gives_the_same_search():
+    first, second = (BudgetSearchCV(SVC(), SPACE, budget=3, cv=3, random_state=7).fit(X, Y) for _ in range(2))
+    assert first.cv_results_["params"] == second.cv_results_["params"]
+    other = BudgetSearchCV(SVC(), SPACE, budget=3, cv=3, random_state=8).fit(X, Y)
+    assert first.cv_results_["params"] != other.cv_results_["params"]
+
+
+def test_groups_weights_and_scoring():
+    A, b = make_regression(60, 4, noise=1.0, random_state=0)
+    groups = np.arange(60) // 10
+    search = BudgetSearchCV(
+        Ridge(), {"alpha": ss.log(1e-3, 1e3)}, budget=3, cv=GroupKFold(3), scoring="neg_mean_squared_error"
+    )
+    search.fit(A, b, groups=groups, sample_weight=np.ones(60))
+    assert search.best_score_ < 0
+
+
+class Fragile(LinearDiscriminantAnalysis):
+    def fit(self, X, y):
+        if self.tol > 0.5:
+            raise ValueError("too tolerant")
+        return super().fit(X, y)
+
+
+def test_failures():
+    space = {"tol": (0.0, 1.0)}
+    search = BudgetSearchCV(Fragile(), space, budget=8, cv=2, random_state=0).fit(X, Y)
+    failed = np.isnan(search.cv_results_["mean_test_score"])
+    assert failed.any()
+    assert search.cv_results_["rank_test_score"][failed].min() > search.cv_results_["rank_test_score"][~failed].max()
+    with pytest.raises(ValueError, match="too tolerant"):
+        BudgetSearchCV(Fragile(), space, budget=8, cv=2, random_state=0, error_score="raise").fit(X, Y)
+    with pytest.raises(ValueError, match="too tolerant") as error:
+        BudgetSearchCV(Fragile(), {"tol": (0.6, 1.0)}, budget=8, cv=2).fit(X, Y)
+    assert "candidates failed" in error.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"resource": "partial_fit"}, MethodError, "SVC does not have"),
+        ({"resource": "epochs"}, MethodError, "'n_samples', 'partial_fit' or a parameter"),
+        ({"resource": "kernel"}, MethodError, "max_resource is 'rbf'"),
+        ({"scoring": ["accuracy", "f1"]}, MethodError, "one metric"),
+        ({"space": {"C": stats.expon()}}, SpaceError, "expon"),
+        ({"method": "hyperban"}, MethodError, "hyperband"),
+    ],
+)
+def test_what_cannot_be_says_what_to_do(options, kind, words):
+    arguments = {"space": SPACE, "budget": 2, **options}
+    with pytest.raises(kind, match=words):
+        BudgetSearchCV(SVC(), **arguments).fit(X, Y)
+
+
+def test_it_is_an_estimator_with_all_its_parameters():
+    search = BudgetSearchCV(SVC(), SPACE, budget=2)
+    assert isinstance(search, BaseEstimator)
+    assert {"space", "budget", "resource", "method", "estimator__C"} <= search.get_params().keys()
+
+
+def test_small_beginnings_have_all_classes():
+    A, b = make_classification(300, weights=[0.95], random_state=0)
+    search = BudgetSearchCV(SVC(), SPACE, budget=3, cv=3, resource="n_samples", random_state=0).fit(A, b)
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+
+
+def test_what_cannot_be_searched_is_refused():
+    forest = RandomForestClassifier()
+    with pytest.raises(MethodError, match="'n_estimators' is the resource and a parameter of the space"):
+        BudgetSearchCV(forest, {"n_estimators": (2, 50)}, budget=2, cv=2, resource="n_estimators").fit(X, Y)
+    with pytest.raises(MethodError, match="budget is 0; it is how many candidates"):
+        BudgetSearchCV(forest, {"max_depth": (2, 5)}, budget=0, cv=2).fit(X, Y)
