@@ -16,10 +16,11 @@ space = ss.space(rate=ss.log(1e-3, 1.0), momentum=(0.0, 0.99))
 
 
 def train(trial):
-    """A synthetic learning curve, slow enough to watch."""
+    """A synthetic learning curve, slow enough to watch, with a checkpoint that any process can continue from."""
     floor = abs(trial.config["rate"] - 0.1) + abs(trial.config["momentum"] - 0.9)
     for epoch in range(trial.start + 1, 28):
         time.sleep(0.01)
+        (trial.directory / "epoch").write_text(str(epoch))
         yield floor + 1 / epoch
 
 
