@@ -1,6 +1,7 @@
 """Data augmentation search (Lu, thesis, University of Alberta, 2021, chapter 3) at a small scale.
 
     python benchmarks/augment.py --table 3.1        # CIFAR-10 and baselines; also fresh, 3.5, 3.6, 3.7
+    python benchmarks/augment.py --table 3.1-by-search --seeds 3   # the thesis's mean; also architecture
     python benchmarks/augment.py --table estimate   # the shrunk estimate and the mean; also simulated
     python benchmarks/augment.py --table speed      # also identity
     python benchmarks/augment.py --figure 2         # the heat map; 2-both: of two data sets; in benchmarks/figures/
@@ -17,13 +18,16 @@ import sys
 from common import main
 
 try:
-    from augment_parts import speed, tables
+    from augment_parts import by_search, speed, tables
 except ModuleNotFoundError as why:
     print(f"augment.py is skipped: {why}", file=sys.stderr)
     sys.exit("--quick" not in sys.argv)
 
 TABLES = {
     "3.1": tables.table_3_1,
+    "3.1-by-search": by_search.table,
+    "published": by_search.without_search,
+    "architecture": by_search.architecture,
     "fresh": tables.table_fresh,
     "3.5": tables.table_3_5,
     "3.6": tables.table_3_6,

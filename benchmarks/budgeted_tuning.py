@@ -1,6 +1,6 @@
 """Tuning under a budget constraint: the figures of the paper, and recorded learning curves.
 
-    python benchmarks/budgeted_tuning.py --figure 1a
+    python benchmarks/budgeted_tuning.py --figure 1a --seeds 100
     python benchmarks/budgeted_tuning.py --table curves --seeds 10    # hours
     python benchmarks/budgeted_tuning.py --figure 3
 
@@ -8,7 +8,7 @@ Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019
 the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are kept (kept.py).
 """
 
-from budgeted_tuning_parts import curves, families, synthetic
+from budgeted_tuning_parts import curves, families, pools, synthetic
 from common import main
 
 TABLES = {
@@ -21,6 +21,7 @@ FIGURES = {
     "1a": synthetic.figure_1a,
     "1b": synthetic.figure_1b,
     "1c": synthetic.figure_1c,
+    "2": pools.figure,
     "3": families.figure,
     "5a": synthetic.figure_5a,
     "5b": synthetic.figure_5b,

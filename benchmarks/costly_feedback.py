@@ -6,7 +6,10 @@ Also what is beyond the papers (``--table rules``) and what a round costs (``--t
     python benchmarks/costly_feedback.py --table A1 --seeds 100
     python benchmarks/costly_feedback.py --table rules --seeds 40
     python benchmarks/costly_feedback.py --table cost
+    python benchmarks/costly_feedback.py --table 1 --seeds 3         # the self-tuning network and Figure 3; needs torch
+    python benchmarks/costly_feedback.py --table quotas --seeds 10   # two quotas, L_T, and the bounds of the theorems
     python benchmarks/costly_feedback.py --figure 1 --seeds 20
+    python benchmarks/costly_feedback.py --figure A2 --seeds 5       # also A1
     python benchmarks/costly_feedback.py --figure A3
 
 Every number is a mean over runs with seeds 0 … N−1; rules are compared on the same paths and the same noise.
@@ -14,31 +17,35 @@ Every number is a mean over runs with seeds 0 … N−1; rules are compared on t
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from common import Options, main
+from costly_feedback_parts import bounds, figures_a1_a2, self_tuning
+from costly_feedback_parts.setting import (
+    GRID,
+    NOISE,
+    RATES,
+    ROUNDS,
+    Array,
+    Contenders,
+    bandit_problems,
+    contenders_a1,
+    known,
+    moving_function,
+    on_the_same_paths,
+    play,
+)
 from measurements import Row, row
-from numpy.typing import NDArray
 from pictures import new_figure, saved
 
 from shoestring import online
 from shoestring.core.randomness import generator
 from shoestring.models.kernels import Kernel
 from shoestring.models.time_varying import Forgetting, Readings, TimeVaryingProcess, posterior
-
-Array = NDArray[np.float64]
-Contenders = dict[str, tuple[Any, Any]]  # a policy and a look rule by name
-
-GRID = np.linspace(0.0, 1.0, 1000)[:, None]
-ROUNDS = 500
-RATES = (0.003, 0.005, 0.01, 0.03, 0.05)
-NOISE = 0.01
 
 # Table A2, R_T/T and C_T, by the five forgetting rates.
 PAPER_A2: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -74,38 +81,6 @@ PAPER_A1: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 }
 
 
-def moving_function(seed: int, rate: float) -> Array:
-    """f_{t+1} = √(1−ε)·f_t + √ε·g_{t+1} on the grid, shape (rounds, 1000) (section 5.1)."""
-    draws = generator(seed, round(rate * 1e4), "path").standard_normal((ROUNDS, len(GRID))) @ _root().T
-    for t in range(1, ROUNDS):
-        draws[t] = math.sqrt(1 - rate) * draws[t - 1] + math.sqrt(rate) * draws[t]
-    return np.asarray(draws)
-
-
-@cache
-def _root() -> Array:
-    return np.linalg.cholesky(Kernel("matern32", 0.2)(GRID, GRID) + 1e-9 * np.eye(len(GRID)))
-
-
-def play(tuner: online.OnlineTuner, rewards: Array, seed: int) -> tuple[float, int]:
-    """Average regret and number of looks; ``rewards`` has one row per round."""
-    noise = math.sqrt(NOISE) * generator(seed, 0, "noise").standard_normal(len(rewards))
-    best, regret = rewards.max(axis=1), 0.0
-    for t in range(len(rewards)):
-        now = tuner.ask()
-        assert now.arm is not None
-        value = rewards[t, now.arm]
-        regret += best[t] - value
-        if now.look:
-            tuner.tell(value + noise[t])
-    return regret / len(rewards), tuner.looks
-
-
-def known(rate: float, **changes: Any) -> online.TVGPUCB:
-    """The settings that match Table A2: everything known, √β_t with β_t = 0.8·log(4t)."""
-    return online.TVGPUCB("matern32", lengthscale=0.2, noise=NOISE, forgetting=rate, **changes)
-
-
 def contenders_a2(rate: float) -> Contenders:
     policy = known(rate)
     restarting = online.RGPUCB("matern32", lengthscale=0.2, noise=NOISE, forgetting=rate)
@@ -115,21 +90,6 @@ def contenders_a2(rate: float) -> Contenders:
     rows |= {f"Ber({p})": (policy, online.Bernoulli(p)) for p in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
     rows |= {f"κ={k:.2f}": (policy, online.Confident(k)) for k in (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)}
     return rows | {"LCB–UCB": (policy, online.Disjoint())}
-
-
-def on_the_same_paths(
-    contenders: Callable[[float], Contenders], rates: Sequence[float], seeds: int
-) -> Iterator[tuple[float, str, Array]]:
-    """Per rate and contender: regret and looks of every seed, shape (seeds, 2)."""
-    for rate in rates:
-        found: dict[str, list[tuple[float, int]]] = {}
-        for seed in range(seeds):
-            rewards = moving_function(seed, rate)
-            for name, (policy, rule) in contenders(rate).items():
-                regret, looks = play(online.OnlineTuner(GRID, policy, rule, horizon=ROUNDS, seed=seed), rewards, seed)
-                found.setdefault(name, []).append((regret, looks))
-        for name, values in found.items():
-            yield rate, name, np.array(values)
 
 
 # Ranges for numbers of Table A2, most of them around the paper's value; and how much regret a rule may add.
@@ -216,32 +176,6 @@ def table_rules(options: Options) -> list[Row]:
                 ratio = means[f"Exactly({n}){how}", rate][0] / means[f"Bernoulli, {n} looks{how}", rate][0]
                 rows.append(Row(f"ε={rate}: regret of Exactly({n}) over Bernoulli's{how}", ratio, at_most=1))
     return rows
-
-
-def bandit_problems() -> dict[str, Array]:
-    """Our own three: the paper only draws its reward functions. Shape (2000, 3) each."""
-    t, arm = np.arange(2000.0)[:, None], np.arange(3)
-    thirds = np.minimum(t.astype(int) * 3 // 2000, 2)
-    return {
-        "Sine": 0.5 + 0.5 * np.sin(2 * np.pi * (t / 1000 + arm / 3)),
-        "Gaussian": np.exp(-0.5 * np.square((t - np.array([400.0, 1000.0, 1600.0])) / 200)),
-        "Piecewise": np.array([0.1, 0.5, 0.9])[(thirds + arm) % 3],
-    }
-
-
-def contenders_a1() -> Contenders:
-    # Rewards lie in [0, 1], so a prior variance of a half covers them; the temporal length-scale is learned online.
-    process = online.TVGPUCB(drift="smooth", noise=NOISE, variance=0.5)
-    chance = online.Bernoulli(0.1)
-    return {
-        "EXP3.S": (online.EXP3S(), chance),
-        "ε-greedy": (online.EpsilonGreedy(0.1, step=0.2), chance),
-        "Softmax": (online.Softmax(0.1, step=0.2), chance),
-        "UCB": (online.UCB1(), chance),
-        "GP-UCB": (process, chance),
-        "CE-GP-UCB": (process, online.Confident(0.95)),
-        "ExpectedLoss(0.02)": (process, online.ExpectedLoss(0.02)),
-    }
 
 
 def table_a1(options: Options) -> list[Row]:
@@ -375,8 +309,15 @@ def _draw_model(axes: Any, tuner: online.OnlineTuner, rewards: Array) -> None:
         axes.scatter(x[arms], [rewards[t, a] for t, a in zip(chosen, arms, strict=True)], c=colour, alpha=fade, s=12)
 
 
-TABLES = {"A1": table_a1, "A2": table_a2, "rules": table_rules, "cost": table_cost}
-FIGURES = {"1": figure_1, "A3": figure_a3}
+TABLES = {
+    "1": self_tuning.table,
+    "A1": table_a1,
+    "A2": table_a2,
+    "quotas": bounds.table,
+    "rules": table_rules,
+    "cost": table_cost,
+}
+FIGURES = {"1": figure_1, "A1": figures_a1_a2.figure_a1, "A2": figures_a1_a2.figure_a2, "A3": figure_a3}
 
 if __name__ == "__main__":
     main(__doc__, TABLES, FIGURES, seeds=50)

@@ -10,6 +10,7 @@ Ratios are those of a seed, taken one after the other, so that a busy machine sl
 from __future__ import annotations
 
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-from common import Options, main
+from common import Options, Unavailable, main
 from ConfigSpace.hyperparameters import IntegerHyperparameter
 from measurements import Row, row
 
@@ -306,8 +307,47 @@ def imports(options: Options) -> list[Row]:
     return [*rows, row("optuna, import and first ask", seconds(OPENED["optuna"]))]
 
 
+# The last commit whose events had no checksums, leases and boundary checks.
+BEFORE = "cf4a696"
+ASKED = """import sys, time
+import shoestring as ss
+space = ss.space(x=(-5.0, 5.0), rate=ss.log(1e-5, 1.0), act=["relu", "tanh"])
+def microseconds(n, storage):
+    study = ss.Study(space, budget=ss.Budget(evaluations=n), method="random", storage=storage)
+    before = time.process_time()
+    while (grant := study.ask()) is not None:
+        study.tell(grant, grant.config["x"])
+    return (time.process_time() - before) / n * 1e6
+microseconds(50, None)
+print(microseconds(3000, None), microseconds(1500, sys.argv[1]))"""
+
+
+def safety(options: Options) -> list[Row]:
+    """CPU microseconds of ask and tell, now and before events had checksums, measured in turn."""
+    root, found = Path(__file__).parents[1], dict[str, list[tuple[float, ...]]]()
+    with tempfile.TemporaryDirectory() as folder, storage() as fresh:
+        archive = subprocess.run(["git", "archive", BEFORE, "src"], cwd=root, capture_output=True, check=False)
+        if archive.returncode:
+            raise Unavailable(f"the commit {BEFORE} is not in this copy of the repository")
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        for _ in range(2 * min(options.seeds, 5)):
+            for version, source in (("now", root / "src"), ("before", Path(folder) / "src")):
+                command = [sys.executable, "-c", ASKED, fresh().removeprefix("sqlite:///")]
+                environment = {**os.environ, "PYTHONPATH": str(source)}
+                answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+                found.setdefault(version, []).append(tuple(map(float, answer.split())))
+    rows = []
+    for place, now, before in zip(("memory", "SQLite"), zip(*found["now"]), zip(*found["before"]), strict=True):  # noqa: B905
+        rows += [row(f"{place}: now", now), row(f"{place}: before", before)]
+        rows.append(
+            row(f"{place}: ratio of the medians", [statistics.median(now) / statistics.median(before)], at_most=1.1)
+        )
+    return rows
+
+
 TABLES = {
     "evaluations": evaluations,
+    "safety": safety,
     "opening": opening,
     "tpe": tpe,
     "quality": quality,

@@ -36,7 +36,7 @@ class Run:
     seconds: float
 
 
-def simulated(workers: int, steps: int, seed: int, start: Sequence[Event] = ()) -> Run:
+def simulated(workers: int, steps: int, seed: int, start: Sequence[Event] = (), method: str = "asha") -> Run:
     """A study from the start or from a cut log, and the CPU seconds that it took."""
     log = MemoryLog()
     if start:
@@ -44,7 +44,7 @@ def simulated(workers: int, steps: int, seed: int, start: Sequence[Event] = ()) 
         log.append(0, list(start[1:]), 1)
     before = time.process_time()
     study = ss.tune(
-        PROBLEM, PROBLEM.space, budget=ss.Budget(steps=steps), max_resource=PROBLEM.max_resource, method="asha",
+        PROBLEM, PROBLEM.space, budget=ss.Budget(steps=steps), max_resource=PROBLEM.max_resource, method=method,
         executor=Simulated(workers), storage=log, seed=seed,
     )  # fmt: skip
     return Run(study, log.read(0, 0), time.process_time() - before)
@@ -131,7 +131,21 @@ def continuation(options: Options) -> list[Row]:
     return [row(f"{workers:,} workers, {steps:,} steps, {cuts} cuts: logs that differ", different)]
 
 
-TABLES = {"throughput": throughput, "scaling": scaling, "continuation": continuation}
+def schedulers(options: Options) -> list[Row]:
+    """CPU seconds of hyperband on 1,000 workers, and of ASHA in the same run."""
+    steps = 10_000 if options.quick else 100_000
+    pairs = [
+        (simulated(1000, steps, seed, method="hyperband").seconds, simulated(1000, steps, seed).seconds)
+        for seed in range(options.seeds)
+    ]
+    return [
+        row(f"{steps:,} steps: hyperband", [ours for ours, _ in pairs]),
+        row(f"{steps:,} steps: asha", [asha for _, asha in pairs]),
+        row(f"{steps:,} steps: ratio", [ours / asha for ours, asha in pairs], at_most=2.0),
+    ]
+
+
+TABLES = {"throughput": throughput, "scaling": scaling, "schedulers": schedulers, "continuation": continuation}
 
 if __name__ == "__main__":
     main(__doc__, TABLES, seeds=3, quick_seeds=1)

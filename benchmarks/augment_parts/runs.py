@@ -66,13 +66,15 @@ def found_set(data: str, kind: str, seed: int, scale: Scale = FULL) -> PolicySet
         return PolicySet.load(path)
 
 
-def trained(data: str, name: str, policies: Callable[[], Any], seed: int, scale: Scale) -> dict[str, float]:
+def trained(
+    data: str, name: str, policies: Callable[[], Any], seed: int, scale: Scale, network: str = "small"
+) -> dict[str, float]:
     """One training with a set of policies that has a name; ``policies`` is only called if the training is run."""
-    work = lambda: setting.trained(data, policies(), seed, scale.epochs)  # noqa: E731
-    return done(data, seed, f"training with {name}", work, **asdict(scale))
+    work = lambda: setting.trained(data, policies(), seed, scale.epochs, network)  # noqa: E731
+    return done(data, seed, f"training with {name}", work, **asdict(scale), network=network)
 
 
-def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, float]:
+def baseline(data: str, name: str, seed: int, scale: Scale = FULL, network: str = "small") -> dict[str, float]:
     """No augmentation, all policies with equal probability, or as RandAugment: two operations at the middle level."""
     everything = np.arange(POLICIES)
     sets = {
@@ -80,11 +82,18 @@ def baseline(data: str, name: str, seed: int, scale: Scale = FULL) -> dict[str, 
         "uniform": everything,
         "RandAugment": everything[(decoded(everything)[1] == 5).all(axis=1)],
     }
-    return trained(data, name, lambda: sets[name], seed, scale)
+    return trained(data, name, lambda: sets[name], seed, scale, network)
 
 
 def with_found(
-    data: str, kind: str, search_seed: int, seed: int, part: str, source: str | None = None, scale: Scale = FULL
+    data: str,
+    kind: str,
+    search_seed: int,
+    seed: int,
+    part: str,
+    source: str | None = None,
+    scale: Scale = FULL,
+    network: str = "small",
 ) -> dict[str, float]:
     """A training with what a search found: the union, or the best or worst n pairs at random levels."""
 
@@ -96,4 +105,4 @@ def with_found(
         pairs = found.top_pairs(int(number)) if side == "top" else found.bottom_pairs(int(number))
         return np.array([policy.index for policy in policies_of(pairs)])
 
-    return trained(data, f"{source or data} {kind} {search_seed} {part}", policies, seed, scale)
+    return trained(data, f"{source or data} {kind} {search_seed} {part}", policies, seed, scale, network)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from common import Options
+from kept import key, runs
 from measurements import Row, row
 from numpy.typing import NDArray
 from pictures import new_figure, saved
@@ -23,7 +24,7 @@ import shoestring as ss
 from shoestring.core.decisions import Decision, Method
 from shoestring.core.history import History
 from shoestring.executors import Simulated
-from shoestring.methods import BHPT, BayesianOptimization, named
+from shoestring.methods import BHPT, BayesianOptimization, FreezeThaw, Rollout, named
 from shoestring.models.freeze_thaw import Parameters, distances
 from shoestring.problems import CurveTable
 
@@ -86,11 +87,16 @@ METHODS: dict[str, Method] = {
     "BHPT": BHPT(**KNOWN, rule="q"),
     "BHPT-ε": BHPT(**KNOWN, epsilon=0.5),
     "KGm": BHPT(**KNOWN, rule="kgm"),
+    "bhpt, as shipped": named("bhpt"),
+    "bhpt-paper": named("bhpt-paper"),
+    "Rollout": Rollout(**KNOWN),
+    "FreezeThaw": FreezeThaw(**KNOWN),
     "Hyperband": named("hyperband"),
     "GP-EI": BayesianOptimization(**KNOWN, startup=1),
     "random": named("random"),
 }
 WHOLE = (METHODS["GP-EI"], METHODS["random"])
+OWN = ("BHPT-ε", "bhpt, as shipped", "bhpt-paper")
 LIMITS = (0.29, 0.16, 0.10, 0.028, 0.010)
 
 
@@ -98,16 +104,28 @@ ALONE: dict[str, Method] = {
     "Q alone": BHPT(**KNOWN, rule="q-alone"),
     "Q-ε alone": BHPT(**KNOWN, rule="q-alone", epsilon=0.5),
 }
+# A start of learning that is not the truth: no parameter is within half a deviation of its prior.
+OFF: dict[str, Any] = {
+    **TRUTH, "alpha": 0.75, "beta": 15.0, "decay": 30.0, "noise": 1e-3, "spread": 0.3, "lengthscale": 0.4, "mean": 1.0,
+}  # fmt: skip
 LEARNED: dict[str, Method] = {
     "BHPT, slice sampling": BHPT(**{**KNOWN, "learn": "slice"}, rule="q"),
     "BHPT, likeliest": BHPT(**{**KNOWN, "learn": "ml"}, rule="q"),
+    "BHPT, wrong and fixed": BHPT(**{**KNOWN, "parameters": OFF}, rule="q"),
+    "BHPT, slice sampling from a wrong start": BHPT(**{**KNOWN, "learn": "slice", "parameters": OFF}, rule="q"),
+    "BHPT, likeliest from a wrong start": BHPT(**{**KNOWN, "learn": "ml", "parameters": OFF}, rule="q"),
 }
 
 
 @cache
 def _plays(name: str, seeds: int) -> dict[int, list[Play]]:
     method = {**METHODS, **ALONE, **LEARNED}[name]
-    return {b: [played(drawn, seed, method, b, UNITS) for seed in range(seeds)] for b in BUDGETS}
+
+    def play(budget: int, seed: int) -> Play:
+        identity = key("freeze-thaw prior", seed, method, budget=budget)
+        return tuple(runs().get(identity, lambda: played(drawn, seed, method, budget, UNITS)))
+
+    return {b: [play(b, seed) for seed in range(seeds)] for b in BUDGETS}
 
 
 def _of(name: str, seeds: int, what: Callable[[Play], float]) -> dict[int, list[float]]:
@@ -133,17 +151,20 @@ def _regrets(options: Options, names: Iterable[str], picture: str) -> dict[str, 
 
 
 def figure_1a(options: Options) -> list[Row]:
-    """Normalised regret by budget, on draws from the model's own prior; a baseline should have 1.8 times BHPT's."""
+    """Normalised regret by budget, on draws from the model's own prior; "BHPT" and its kin know the parameters."""
     rows, regret = [], _regrets(options, METHODS, "budgeted_tuning_1a")
     for who, by_budget in regret.items():
         for budget, limit in zip(BUDGETS, LIMITS, strict=True):
             ours = float(np.mean(regret["BHPT"][budget]))
-            limits = {"BHPT": {"at_most": limit}, "KGm": {"at_most": ours}, "BHPT-ε": {}}
-            known = limits.get(who, {"at_least": 1.8 * ours})
+            limits = {"BHPT": {"at_most": limit}, "KGm": {"at_most": ours}, **{name: {} for name in OWN}}
+            known = limits.get(who, {"at_least": ours})
             rows.append(row(f"{who}, B={budget}: regret", by_budget[budget], **known))
-    for b in BUDGETS:
-        rows.append(row(f"KGm − BHPT, B={b}: regret", list(np.subtract(regret["KGm"][b], regret["BHPT"][b]))))
+            rows.append(row(f"{who} − BHPT, B={budget}: regret", _gaps(by_budget[budget], regret["BHPT"][budget])))
     return rows
+
+
+def _gaps(values: list[float], reference: list[float]) -> list[float]:
+    return [float(gap) for gap in np.subtract(values, reference)]
 
 
 def figure_1b(options: Options) -> list[Row]:

@@ -32,6 +32,7 @@ METHODS = (*OURS, *PEERS)
 TOO_SLOW = {30: ("Optuna GP",)}
 # The methods with a freeze-thaw model have their own table of rows as arms, in budgeted_tuning.py.
 ROWS_METHODS = ("random", "asha", "asha-tpe", "hyperband", "bohb", "auto")
+LONGER = ("random", "asha", "bohb", "bhpt-eps", "auto")
 QUICK_METHODS = ("random", "asha", "auto", "Optuna TPE")
 # The halves of the tasks, or of the seeds: choices are made on the first and confirmed on the second.
 HALVES = {"choosing half: ": slice(0, None, 2), "confirming half: ": slice(1, None, 2)}
@@ -66,6 +67,29 @@ def rows(options: Options) -> list[Row]:
     return _recorded(recorded_curves.rows(), ROWS_METHODS, options.seeds, ROWS_LIMITS)
 
 
+def default(options: Options) -> list[Row]:
+    """The default alone on the continuous problems, after 10 trainings: what a change of it does."""
+    return _default_alone(recorded_curves.snapped(), {10: CURVES_LIMITS[10]}, options)
+
+
+def default_rows(options: Options) -> list[Row]:
+    """The default alone with rows as arms."""
+    return _default_alone(recorded_curves.rows(), ROWS_LIMITS, options)
+
+
+def _default_alone(tasks: Sequence[Task], limits: Mapping[int, float], options: Options) -> list[Row]:
+    lines: list[Row] = []
+    for trainings, limit in list(limits.items())[: 1 if options.quick else None]:
+        found = compared(tasks[:: 20 if options.quick else 1], ("auto",), options.seeds, trainings)
+        label = f"{trainings} trainings"
+        whole = [*mean_rows(found, _regrets(found), label), *cost_rows(found, label)]
+        lines += limited(whole, {f"auto, {label}: regret": limit})
+        for half, places in HALVES.items():
+            part = found.of_tasks(places)
+            lines += mean_rows(part, {"regret": part.array(regret_seen)}, label, half) if part.tasks else []
+    return lines
+
+
 def _recorded(tasks: Sequence[Task], methods: Sequence[str], seeds: int, limits: Mapping[int, float]) -> list[Row]:
     """All tables and both halves of them at each budget; ``limits`` are those of the default's regret."""
     found_rows = []
@@ -87,7 +111,14 @@ def smooth(options: Options) -> list[Row]:
     lines = _compared_rows(found, label)
     for prefix, places in HALVES.items():
         lines += _means_and_ranks(found.of_seeds(places), label, prefix)
-    return [*lines, *_by_form(found, label)]
+    return [*lines, *_by_form(found, label), *_misled_for_longer(found)]
+
+
+def _misled_for_longer(found: Comparison) -> list[Row]:
+    """The forms that mislead with a budget in which this can be noticed."""
+    misled = [task for task in found.tasks if any(form in task.name for form in functions.MISLEADING)]
+    longer = compared(misled, [name for name in LONGER if name in found.methods], len(found.results[0]), 30)
+    return _by_form(longer, "30 trainings") if misled else []
 
 
 def _by_form(found: Comparison, label: str) -> list[Row]:
