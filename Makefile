@@ -5,18 +5,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-BENCHMARKS := augment batch_optimisation budgeted_tuning costly_feedback defaults overhead simulation sub_sampling
+BENCHMARKS := augment batch_optimisation budgeted_tuning chaos cluster costly_feedback dashboard defaults importance \
+	overhead parallel simulation sklearn_search sub_sampling
 
-.PHONY: help setup demo test lint types bench results clean
+.PHONY: help setup demo test test-ray test-integrations lint types bench docs results clean
 
 help:
 	@echo "make demo    tune a real model on a budget, in about a minute"
 	@echo "make setup   build .venv with what the tests need"
 	@echo "make test    run the tests"
+	@echo "make test-integrations  install the heavy extras and run the tests that need them"
 	@echo "make lint    check style and formatting"
 	@echo "make types   check types"
 	@echo "make bench   run the benchmarks in their quick form"
 	@echo "make results render the result pages from the measured data"
+	@echo "make docs    build the documentation as a site, into build/site"
 	@echo "make clean   remove what was built"
 
 setup: $(VENV)/.test
@@ -27,6 +30,13 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+test-ray: $(VENV)/.ray
+	$(BIN)/python -m pytest tests/executors/test_ray.py
+
+# What needs heavy frameworks; make test skips these tests with a line that says so.
+test-integrations: $(VENV)/.integrations
+	$(BIN)/python -m pytest tests/executors/test_ray.py tests/integrations
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks examples
@@ -36,6 +46,9 @@ types: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site_pages.py
 
 results: $(VENV)/.test
 	$(BIN)/python benchmarks/render.py
@@ -57,6 +70,18 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) ".[test]"
 	touch $@ $(VENV)/.core
 
+$(VENV)/.ray: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[test,ray]"
+	touch $@ $(VENV)/.test $(VENV)/.core
+
+$(VENV)/.integrations: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[test,integrations]"
+	touch $@ $(VENV)/.test $(VENV)/.core
+
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) ".[dev]"
 	touch $@ $(VENV)/.test $(VENV)/.core
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[docs,plots]"
+	touch $@ $(VENV)/.core
