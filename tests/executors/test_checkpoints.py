@@ -123,8 +123,10 @@ def raising(trial):
 @pytest.mark.parametrize("objective", [overfitting, raising])
 def test_the_checkpoint_of_the_best_step_is_kept_while_the_trial_is_trained_on(tmp_path, executor, objective):
     options = {"method": "asha", "max_resource": 9, "storage": tmp_path / "a.db", "recommend": "best"}
-    for steps in (30, 60):
+    for steps in (30, *range(60, 80)):
         study = ss.tune(objective, SPACE, budget=f"{steps} steps", executor=executor, **options)
+        if steps >= 60 and study.trials[study.best.trial].step > 4:  # with workers the budget may end just there
+            break
     assert study.best.step == 4 < study.trials[study.best.trial].step
     assert (study.directory(best=True) / "w").read_text() == "4"
     assert (ss.Study.load(tmp_path / "a.db").directory(best=True) / "w").read_text() == "4"
