@@ -77,8 +77,8 @@ def wait(browser, what):
     return WebDriverWait(browser, 60, 0.05, [StaleElementReferenceException]).until(what)
 
 
-def click(browser, path):
-    wait(browser, lambda b: b.find_element(By.XPATH, path).click() or True)
+def click(browser, what, by=By.XPATH):
+    wait(browser, lambda b: b.find_element(by, what).click() or True)
 
 
 def cells(browser, column):
@@ -105,11 +105,11 @@ def test_ten_thousand_trials_are_sorted_and_filtered(browser, address):
     browser.get(f"{address}/study/many")
     wait(browser, lambda b: text(b, "#count") == "10000 of 10000 trials")
     assert len(cells(browser, "trial")) < 200  # only what is seen is drawn
-    browser.find_element(By.CSS_SELECTOR, '#trials th[data-column="value"]').click()
+    click(browser, '#trials th[data-column="value"]', By.CSS_SELECTOR)
     values = [float(value) for value in cells(browser, "value")]
     assert values == sorted(values)
     assert values[0] == 0
-    browser.find_element(By.CSS_SELECTOR, '#trials th[data-column="value"]').click()
+    click(browser, '#trials th[data-column="value"]', By.CSS_SELECTOR)
     assert float(cells(browser, "value")[0]) == pytest.approx(0.9999)
     browser.find_element(By.ID, "search").send_keys("x<0.01 and trial>=5000")
     wait(browser, lambda b: text(b, "#count") == "50 of 10000 trials")
@@ -149,11 +149,11 @@ def test_a_running_study_updates_by_itself(browser, tmp_path):
 
 def test_hostile_names_and_messages_stay_text(browser, address):
     browser.get(address)
-    browser.find_element(By.LINK_TEXT, HOSTILE).click()
+    click(browser, HOSTILE, By.LINK_TEXT)
     wait(browser, lambda b: HOSTILE in text(b, "h1"))
     wait(browser, lambda b: text(b, "#count") == "1 of 1 trials")
     assert HOSTILE in cells(browser, "message")[0]
-    browser.find_element(By.LINK_TEXT, "0").click()
+    click(browser, "0", By.LINK_TEXT)
     wait(browser, lambda b: "trial 0" in text(b, "h1"))
     assert HOSTILE in text(browser, "body")
     assert browser.title != "owned"
@@ -164,14 +164,14 @@ def test_two_trials_and_two_studies_are_compared(browser, address):
     browser.get(f"{address}/study/many")
     wait(browser, lambda b: text(b, "#count") == "10000 of 10000 trials")
     for number in (0, 1):
-        browser.find_element(By.CSS_SELECTOR, f'input[aria-label="compare trial {number}"]').click()
-    browser.find_element(By.ID, "compare").click()
+        click(browser, f'input[aria-label="compare trial {number}"]', By.CSS_SELECTOR)
+    click(browser, "compare", By.ID)
     wait(browser, lambda b: "compare" in text(b, "h1"))
     assert "differs" in text(browser, "table")
     browser.get(address)
-    for box in browser.find_elements(By.CSS_SELECTOR, ".pick"):
-        box.click()
-    browser.find_element(By.ID, "compare").click()
+    for place in (1, 2):
+        click(browser, f"(//input[@class='pick'])[{place}]")
+    click(browser, "compare", By.ID)
     wait(browser, lambda b: text(b, "h1") == "Compare studies")
     assert HOSTILE in text(browser, "table")
 

@@ -2,7 +2,7 @@
 
 import time
 
-time.sleep(1.0)
+time.sleep(2.0)
 
 
 def sometimes_hanging(trial):

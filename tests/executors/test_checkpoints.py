@@ -185,7 +185,7 @@ def test_an_interrupted_step_leaves_no_trace_in_the_files(tmp_path):
         (trial.directory / "w").write_text("hal")
         time.sleep(100)
 
-    study = ss.tune(train, SPACE, budget="1s", method="random", max_resource=9, storage=tmp_path / "a.db")
+    study = ss.tune(train, SPACE, budget="2s", method="random", max_resource=9, storage=tmp_path / "a.db")
     assert study.trials[0].state == "stopped"
     assert (study.directory(0) / "w").read_text() == (study.directory(best=True) / "w").read_text() == "whole"
 

@@ -18,9 +18,9 @@ def run(objective, executor, budget, max_resource=2):
 
 @pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
 def test_a_deadline_ends_what_is_running(executor):
-    study = ss.Study(SPACE, budget="1s", method="random", max_resource=10_000)
+    study = ss.Study(SPACE, budget="2s", method="random", max_resource=10_000)
     study.run(objectives.stuck, executor=executor)
-    assert study.spent["seconds"] <= 1.0
+    assert study.spent["seconds"] <= 2.0
     assert {trial.state for trial in study.trials} == {"stopped"}
     assert study.state == "finished"
 

@@ -24,12 +24,12 @@ def study_of(budget="10 evaluations", max_resource=2, mode="min", storage=None):
 @pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
 @pytest.mark.parametrize("limit", ["trial_timeout", "step_timeout"])
 def test_a_trial_that_hangs_is_ended_and_charged_and_the_study_goes_on(executor, limit):
-    study = study_of("6 evaluations").run(objectives.hanging, executor=executor, **{limit: 0.5})
+    study = study_of("6 evaluations").run(objectives.hanging, executor=executor, **{limit: 1.5})
     assert {trial.state for trial in study.trials} == {"failed", "finished"}
     for trial in study.trials:
         assert trial.state == ("failed" if trial.config["x"] < 0.5 else "finished")
         if trial.state == "failed":
-            assert f"{limit}=0.5 s" in trial.message
+            assert f"{limit}=1.5 s" in trial.message
     assert study.spent["steps"] == 12, "the step that hung is charged"
 
 

@@ -114,7 +114,7 @@ print(len(study.trials))
 
 def test_timeouts_do_not_count_loading():
     study = ss.Study(SPACE, budget="6 evaluations", method="random", max_resource=2)
-    study.run(slow_to_load.sometimes_hanging, executor=Processes(1), trial_timeout=0.8)
+    study.run(slow_to_load.sometimes_hanging, executor=Processes(1), trial_timeout=1.5)
     assert {trial.state for trial in study.trials} == {"failed", "finished"}
 
 

@@ -309,7 +309,7 @@ def test_timeouts_interrupt_the_function():
         finally:
             ended.append(trial.arm)
 
-    study = tuned(train, budget="2 evaluations", scheduler=Full(), step_timeout=0.2)
+    study = tuned(train, budget="2 evaluations", scheduler=Full(), step_timeout=1.5)
     assert ["step 2 took longer" in trial.message for trial in study.trials] == [True, True]
     assert ended == [0, 1]
 
@@ -353,7 +353,7 @@ def test_a_function_that_cannot_be_interrupted_is_left_behind(monkeypatch, caplo
         trial.report(0.5)
 
     before = threading.active_count()
-    study = tuned(train, budget="1 evaluations", scheduler=Full(), step_timeout=0.2)
+    study = tuned(train, budget="1 evaluations", scheduler=Full(), step_timeout=1.5)
     assert "is left behind" in caplog.text
     assert readings(study) == [[1.0]]
     woken.set()
