@@ -8,7 +8,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 BENCHMARKS := augment batch_optimisation budgeted_tuning chaos cluster costly_feedback dashboard defaults importance \
 	overhead parallel simulation sklearn_search sub_sampling
 
-.PHONY: help setup demo test test-ray test-integrations lint types bench docs results clean
+.PHONY: help setup demo test test-failed test-ray test-integrations lint types bench docs results clean
 
 help:
 	@echo "make demo    tune a real model on a budget, in about a minute"
@@ -29,6 +29,10 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# What failed in the last run, one at a time; that nothing is known to have failed is a failure too.
+test-failed: $(VENV)/.test
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-ray: $(VENV)/.ray
 	$(BIN)/python -m pytest tests/executors/test_ray.py
