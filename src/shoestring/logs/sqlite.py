@@ -77,6 +77,9 @@ class SqliteLog:
         self._checked = 0.0
         self._has_tables = self._identity is not None and self._check_tables()
 
+    def __repr__(self) -> str:
+        return f"SqliteLog({self._file!r})"
+
     def _check_tables(self) -> bool:
         """Whether the file has the tables of a storage; those of another program are refused."""
         found: dict[str, set[str]] = {}
