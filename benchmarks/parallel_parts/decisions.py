@@ -68,7 +68,7 @@ def time_of_a_decision(method: str, workers: int, seed: int) -> float:
     return spent / decided
 
 
-_WITHOUT_STEPS = ("random", "grid", "latin-hypercube", "tpe", "cmaes", "gp", "boes", "gp-ei")
+_WITHOUT_STEPS = ("random", "grid", "latin-hypercube", "tpe", "cmaes", "gp", "boes")
 
 
 @dataclass(frozen=True)

@@ -304,7 +304,8 @@ class Study:
         executor = run["executor"] or default_executor(run["workers"], run["gpus"], run["devices"])
         callbacks = Callbacks(self, run["callbacks"])
         drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
-        required_best(self.history)
+        if not self.history.stopped:  # by somebody's wish, perhaps before the first reading
+            required_best(self.history)
         return self
 
     def workers(self) -> list[WorkerRecord]:

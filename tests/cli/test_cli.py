@@ -452,7 +452,9 @@ def test_a_trial_is_released_by_hand_and_its_worker_is_shown(folder):
     (worker,) = json.loads(good("status", "s.db", "--json"))["workers"]
     assert (worker["state"], worker["trials"]) == ("alive", [0])
     assert "trial 0 of s is free" in good("release", "s", "0", "--storage", "s.db")
-    assert "trial 7 is unknown" in refused("release", "s", "7", "--storage", "s.db")
+    assert "trial 7 is unknown: only a trial that is running" in refused("release", "s", "7", "--storage", "s.db")
+    assert "given with --storage FILE" in refused("release", "s.db", "0")
+    assert "given with --storage FILE" in refused("tell", "s.db", "0", "0.5")
     other = ss.Study.load("s.db")
     assert other.ask().trial == 0
     study.tell(study.ask(), 0.5)
@@ -465,6 +467,29 @@ def test_the_limits_of_a_run_are_options(folder):
     assert "the target 0.9 was reached" in text
     assert len(ss.Study.load("shoestring.db").trials) < 20
     assert "99 of 99 spent" in good("resume", "--patience", "99 trials")
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--workers", "0"),
+        ("--trial-timeout", "-1"),
+        ("--step-timeout", "0"),
+        ("--retries", "-1"),
+        ("--patience", "3"),
+        ("--target", "nan"),
+        ("--gpus", "0,,1"),
+    ],
+)
+def test_a_limit_that_cannot_be_is_named_as_an_option(folder, option, given):
+    message = refused("run", "train.py:once", "--space", "wide", "--budget", "9 trials", option, given)
+    assert message.startswith(f"shoestring: {option} is ")
+
+
+def test_who_gave_the_budget_is_said_in_words(folder):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", storage="s.db", name="s")
+    study.budget = "4 evaluations"
+    assert f"this budget was given by process {os.getpid()} on " in good("status", "s.db")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

@@ -134,3 +134,12 @@ def test_the_files_can_be_elsewhere(storage, tmp_path):
     else:
         assert "90 steps spent" in out, err
         assert list((tmp_path / "shared" / "s").glob("trial-*"))
+
+
+def test_a_worker_has_the_limits_of_a_run_and_says_that_the_study_was_stopped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(TRAIN)
+    study_of("study.db")
+    limits = ["--trial-timeout", "600", "--step-timeout", "600", "--patience", "90 steps", "--target", "99"]
+    out, err = start("study.db", *limits).communicate(timeout=120)
+    assert "s was stopped (the target 99 was reached" in out, err

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -10,6 +11,7 @@ from shoestring.core import leases, workers
 from shoestring.core.leases import Leases
 from shoestring.core.workers import new_worker, process_is_gone, retire
 from shoestring.logs import open_log
+from shoestring.logs.memory import MemoryLog
 from shoestring.testing.logs import OPENED
 
 
@@ -123,7 +125,6 @@ def test_a_process_that_is_there_and_does_not_answer_expires_too(log, monkeypatc
 
 def test_signs_of_life_are_given_until_the_worker_retires(log, monkeypatch):
     monkeypatch.setattr(leases, "BEAT", 0.01)
-    monkeypatch.setattr(leases, "_thread", None)
     leases.hold(log, 1, ELSEWHERE)
     first = log.beats(1)[ELSEWHERE][0]
     for _ in range(1000):
@@ -133,4 +134,42 @@ def test_signs_of_life_are_given_until_the_worker_retires(log, monkeypatch):
     else:
         raise AssertionError("no second sign of life came")
     leases.let_go(ELSEWHERE)
-    assert ELSEWHERE not in leases._held
+    assert not any(ELSEWHERE in held for held in leases._held.values())
+
+
+class Slow(MemoryLog):
+    """A log that counts its signs of life, and answers only while it may."""
+
+    def __init__(self, answers):
+        super().__init__()
+        self.answers, self.count = answers, 0
+
+    def beat(self, study, worker):
+        self.answers.wait()
+        self.count += 1
+
+    def beats(self, study):
+        return {}
+
+
+def until(condition):
+    while not condition():
+        leases.time.sleep(0.01)
+
+
+def test_a_storage_that_does_not_answer_silences_nobody_on_another_one(monkeypatch):
+    monkeypatch.setattr(leases, "BEAT", 0.01)
+    answers, always = threading.Event(), threading.Event()
+    for event in (answers, always):
+        event.set()
+    stuck, other = Slow(answers), Slow(always)
+    leases.hold(stuck, 1, "stuck")
+    answers.clear()
+    leases.hold(other, 1, "other")
+    try:
+        until(lambda: other.count > 5)
+    finally:
+        answers.set()
+        leases.let_go("stuck")
+        leases.let_go("other")
+    until(lambda: not {repr(stuck), repr(other)} & leases._held.keys())  # their threads end

@@ -8,11 +8,14 @@ import time
 import pytest
 
 import shoestring as ss
+from shoestring.core.events import Released
 from shoestring.core.history import TrialRecord
 from shoestring.errors import EverythingFailed, MethodError, ReadingError, StorageError
 from shoestring.executors import Inline, Processes, Simulated
 from shoestring.executors.checkpoints import TrialFiles, checkpoint_of
 from shoestring.executors.disk import disk_use
+from shoestring.executors.keeping import Keeper
+from shoestring.logs.sqlite import SqliteLog
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -259,6 +262,23 @@ def test_a_full_disk_stops_the_run_charges_nothing_and_the_study_continues(tmp_p
     study = ss.tune(full_after_three, SPACE, budget="45 steps", **options)
     assert [(trial.state, trial.step) for trial in study.trials] == [("finished", 9)] * 5
     assert study.spent.steps == 45
+
+
+def test_trials_are_let_go_of_when_there_is_room_to_say_so(tmp_path, monkeypatch):
+    """On a full disk the database cannot be written either, until files that nobody needs are deleted."""
+    append, clean_up, room = SqliteLog.append, Keeper.clean_up, []
+
+    def full(log, study, events, expect):
+        if isinstance(events[0], Released) and not room:
+            raise StorageError("the storage is full")
+        append(log, study, events, expect)
+
+    monkeypatch.setattr(SqliteLog, "append", full)
+    monkeypatch.setattr(Keeper, "clean_up", lambda *given: room.append(clean_up(*given)))
+    (tmp_path / "full").touch()
+    with pytest.raises(StorageError, match="No space left"):
+        ss.tune(full_after_three, SPACE, budget="45 steps", method="random", max_resource=9, storage=tmp_path / "a.db")
+    assert isinstance(ss.Study.load(tmp_path / "a.db").events()[-1], Released)
 
 
 def test_so_does_one_that_fills_up_while_we_copy(tmp_path, monkeypatch):

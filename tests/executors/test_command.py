@@ -15,8 +15,9 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.events import Adopted
-from shoestring.errors import EverythingFailed, ObjectiveError
+from shoestring.errors import CommandError, EverythingFailed, ObjectiveError
 from shoestring.executors.command import Command, recorded_command
+from shoestring.executors.command_process import CommandProcess
 from shoestring.executors.processes import Processes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups need a Unix system")
@@ -45,6 +46,16 @@ def only_failure(command, max_resource=None):
         study.run(command)
     assert study.trials[0].state == "failed"
     return study.trials[0].message
+
+
+def test_what_a_command_prints_to_standard_error_does_not_fill_the_disk(monkeypatch):
+    monkeypatch.setattr("shoestring.executors.command_process._MOST_ERRORS", 10_000)
+    noise = "i=0; while [ $i -lt 100 ]; do printf '%4000s\\n' noise >&2; i=$((i + 1)); done"
+    with CommandProcess(["sh", "-c", f"{noise}; echo 1; {noise}; echo last >&2; exit 3"]) as command:
+        assert list(command.lines()) == ["1"]
+        with pytest.raises(CommandError, match=r"exit code 3: .*noise \| last"):
+            command.check()
+        assert os.fstat(command._errors.fileno()).st_size <= 10_000
 
 
 def wait_for(condition):

@@ -168,6 +168,18 @@ def test_a_stopped_study_that_is_run_again_goes_on(tmp_path):
     assert study.verify().ok
 
 
+def test_a_study_that_is_stopped_before_its_first_reading_is_no_error(tmp_path):
+    study = study_of("20 steps", 9, storage=tmp_path / "a.db")
+
+    def endless(trial):
+        ss.Study.load(tmp_path / "a.db").stop("a mistake")
+        time.sleep(1000)
+        yield 1.0
+
+    assert study.run(endless, workers=2).reason == "a mistake"
+    assert not study.history.readings
+
+
 def test_a_study_is_stopped_from_another_process_at_once(tmp_path):
     """The steps would take for ever: the objective itself stops the study from its worker process."""
     storage = tmp_path / "a.db"

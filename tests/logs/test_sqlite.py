@@ -43,7 +43,9 @@ def test_a_damaged_database_is_an_error_of_ours(tmp_path):
             Study.load(tmp_path / "b.db", "study")
 
 
-@pytest.mark.parametrize(("free", "advice"), [(0, "make room"), (1 << 30, "make sure that the file can be written")])
+@pytest.mark.parametrize(
+    ("free", "advice"), [(0, "make room"), (1 << 30, "make sure that the file and its folder can be written")]
+)
 def test_a_database_that_cannot_grow_is_an_error_that_says_what_to_do(tmp_path, monkeypatch, free, advice):
     storage = open_log(tmp_path / "a.db")
     study = study_of("3000 steps", method="random", storage=storage)
@@ -305,3 +307,53 @@ os.kill(os.getpid(), 9)
     subprocess.run([sys.executable, "-c", program], check=False)
     assert path.with_name("study.db-journal").exists()
     assert open_log(path).studies() == []
+
+
+def test_a_file_that_cannot_be_opened_because_of_damage_is_not_called_good(tmp_path):
+    """A page that SQLite finds fault with may hold good events only: then all of them are saved."""
+    study = finished(tmp_path / "a.db")
+    events = study.events()
+    del study
+    whole, storage = (tmp_path / "a.db").read_bytes(), tmp_path / "b.db"
+    changed = bytearray(whole)
+    size = int.from_bytes(whole[16:18], "big")
+    changed[2 * size + 7] += 1  # the number of fragmented bytes in the header of a page, which no event uses
+    storage.write_bytes(changed)
+    with pytest.raises(CorruptLog, match="shoestring repair"):
+        Study.load(storage, "study")
+    (found,) = examined(storage)
+    assert "the file is damaged" in found.problem
+    cut(storage, [found])
+    assert Study.load(storage, "study").events() == events
+
+
+@pytest.mark.parametrize("what", ["a folder", "text", "schema"])
+def test_what_cannot_be_repaired_is_an_error_of_ours(tmp_path, what):
+    storage = tmp_path / "b.db"
+    if what == "a folder":
+        storage.mkdir()
+    elif what == "text":
+        storage.write_text("this is no database")
+    else:  # SQLite quotes it in its message, and it is no UTF-8
+        finished(tmp_path / "a.db")
+        storage.write_bytes((tmp_path / "a.db").read_bytes().replace(b"WITHOUT ROWID", b"WITHOUT RO\xd7ID"))
+    with pytest.raises(StorageError, match=r"nothing can be read|is a folder"):
+        examined(storage)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can mount a file system")
+def test_a_storage_on_a_read_only_file_system_can_be_examined_but_not_written(tmp_path):
+    source, mounted = tmp_path / "source", tmp_path / "mounted"
+    source.mkdir()
+    mounted.mkdir()
+    study_of(storage=source / "a.db").ask()
+    if subprocess.run(["mount", "--bind", source, mounted], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", mounted], check=True)
+        (found,) = examined(mounted / "a.db")
+        assert not found.problem
+        with pytest.raises(StorageError, match="make sure that the file and its folder can be written"):
+            Study.load(mounted / "a.db").ask()
+    finally:
+        subprocess.run(["umount", "--lazy", mounted], check=False)

@@ -119,11 +119,29 @@ def test_readings_that_come_out_as_expected_change_no_mean():
     values = np.ones((5, 8))
     before = belief.means(values)
     values[0, 2] = before[0, 2]
-    twin = belief.copy()
-    twin.observe(0)
+    twin = belief.ahead(np.array([4, 1, 2, 1, 1]))
     np.testing.assert_allclose(twin.means(values)[1:], before[1:], atol=1e-9)
     assert twin.variances(np.array([0]), np.array([8]))[0] < belief.variances(np.array([0]), np.array([8]))[0]
     assert belief.counts[0] == 3, "the original, and the start counts as one, stays as it was"
+
+
+def test_imputed_readings_count_as_those_that_are_read_one_by_one():
+    rng = np.random.default_rng(0)
+    parameters, times, points = Parameters(start=3.0), np.arange(1.0, 9.0), rng.random((7, 2))
+    before, after = np.array([2, 0, 1, 0, 8, 0, 0]), np.array([4, 0, 1, 8, 8, 1, 0])
+    read, imputed = (
+        observed(parameters, points, times, after),
+        observed(parameters, points, times, before).ahead(after + 1),
+    )
+    values, arms = rng.normal(size=(7, 8)), np.arange(7)
+    np.testing.assert_allclose(imputed.means(values), read.means(values), atol=1e-9)
+    np.testing.assert_allclose(imputed.covariance(arms), read.covariance(arms), atol=1e-9)
+    np.testing.assert_allclose(imputed.spread(arms), np.diag(read.C), atol=1e-9)
+    for ahead in (0, 2):
+        found = [belief.variances(arms, np.full(7, 8), ahead) for belief in (imputed, read)]
+        np.testing.assert_allclose(*found, atol=1e-9)
+    same = observed(parameters, points, times, before)
+    assert same.ahead(before + 1) is same
 
 
 def drawn(parameters, arms=40, steps=15, seed=0):

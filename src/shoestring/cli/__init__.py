@@ -30,6 +30,11 @@ _MODULES = {
 }
 
 
+# Where a message names an argument of a function that is an option here: at its start, or with its value.
+_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|keep"
+_ARGUMENT = re.compile(rf"\b({_NAMES})= ?(?:\.\.\.)?|^({_NAMES}) (?=is )")
+
+
 class _OneLineError(click.ClickException):
     """An error of ours, in one line and without a traceback."""
 
@@ -66,8 +71,8 @@ class _Commands(click.Group):
 
 def _as_options(message: str) -> str:
     """A message about an argument of a function, in the words of the command line."""
-    named = re.sub(r"\b(max_resource|workers)=(?:\.\.\.)?", lambda found: f"--{found[1]} ", message)
-    return re.sub(r"(?:--|\b)max_resource\b", "--max-resource", named).strip()
+    named = _ARGUMENT.sub(lambda found: f"--{(found[1] or found[2]).replace('_', '-')} ", message)
+    return re.sub(r"\bmax_resource\b", "--max-resource", named).strip()
 
 
 @click.group(

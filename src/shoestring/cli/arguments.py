@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from shoestring.errors import ObjectiveError, ShoestringError
+from shoestring.errors import ObjectiveError, ShoestringError, StorageError
 from shoestring.logs.addresses import shown
 
 if TYPE_CHECKING:
@@ -45,6 +45,33 @@ def study_arguments(command: F) -> F:
 def split_commas(_: click.Context, __: click.Parameter, given: str | None) -> list[str] | None:
     """The parts of an option such as ``--gpus 0,1``."""
     return None if given is None else [part.strip() for part in given.split(",")]
+
+
+def limit_options(command: F) -> F:
+    """The options of a run that say when a trial is given up and when the study stops early."""
+    for decorate in (
+        click.option("--gpus", callback=split_commas, metavar="0,1", help="The GPUs that the workers share."),
+        click.option("--patience", help="Stop if the best has not improved for so much: '50 steps', '1h'."),
+        click.option("--target", type=float, help="Stop when a reading is as good as this value."),
+        click.option("--step-timeout", type=float, metavar="SECONDS", help="A trial fails if a step takes longer."),
+        click.option("--trial-timeout", type=float, metavar="SECONDS", help="A trial fails if it takes longer."),
+        click.option("--retries", type=int, help="How often a trial that raises or is lost is run again at a step."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def named_study(storage: str, name: str) -> Study:
+    """The study of a command whose first argument is its name."""
+    from shoestring.study import Study
+
+    file = Path(DEFAULT_STORAGE.removeprefix("sqlite:///"))
+    if storage == DEFAULT_STORAGE and not file.exists():
+        raise StorageError(
+            f"there is no {file} here; the first argument is the name of a study, and the file that holds it is given "
+            "with --storage FILE"
+        )
+    return Study.load(storage, name)
 
 
 def load_module(place: str) -> tuple[ModuleType, str]:

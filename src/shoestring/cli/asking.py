@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from shoestring.cli.arguments import DEFAULT_STORAGE, json_option
+from shoestring.cli.arguments import DEFAULT_STORAGE, json_option, named_study
 from shoestring.cli.parameters import given_space, param_option, study_options, value_option
 from shoestring.core.grants import Grant
 from shoestring.core.readings import readings_by_step
@@ -124,7 +124,7 @@ def tell(name: str, trial: int, values: tuple[str, ...], value: str | None, stor
     told. A value is a number or JSON, such as '{"step": 3, "loss": 0.2}'; with - they are read from
     standard input, and lines that hold none are ignored.
     """
-    study = Study.load(storage, name)
+    study = named_study(storage, name)
     grant = by_hand.asked(study._journal, trial)
     lines = sys.stdin.read().splitlines() if values == ("-",) else values
     readings = _readings(grant, lines, value, strict=values != ("-",))
@@ -158,7 +158,7 @@ def _readings(grant: Grant, lines: Sequence[str], key: str | None, strict: bool)
 @json_option
 def fail(name: str, trial: int, message: str, storage: str, as_json: bool) -> None:
     """Report that a TRIAL which was asked for could not be run, and why."""
-    study = Study.load(storage, name)
+    study = named_study(storage, name)
     study.fail(by_hand.asked(study._journal, trial), message)
     _say(study, trial, as_json)
 

@@ -161,7 +161,7 @@ def show_status(study: Study) -> None:
     for unit, limit in ledger.budget.limits().items():
         rows.append((unit, f"{amount(unit, ledger.spent()[unit])} of {amount(unit, limit)} spent"))
     if history.budget_from:
-        rows.append(("", f"this budget was given by {history.budget_from}"))
+        rows.append(("", f"this budget was given by {_process(history.budget_from)}"))
     rows.append(("trials", f"{len(history.trials)}: {states(history.trials)}"))
     rows.append(("best", "no reading yet" if found is None else best_line(found, history)))
     if found is not None:
@@ -182,18 +182,20 @@ def show_status(study: Study) -> None:
 
 
 def _worker_line(worker: WorkerRecord) -> str:
-    place, _, rest = worker.name.partition("/")
-    who = f"process {rest.partition('/')[0]} on {place.rpartition('@')[0]}" if rest else "nobody"
     sign = "" if worker.seconds is None else f", last sign of life {duration(max(round(worker.seconds), 0))} ago"
     holds = f", runs trial {', '.join(map(str, worker.trials))}" if worker.trials else ", runs nothing"
     if worker.name == BY_HAND:
         return f"asked by hand{holds}"
     lost = f", {worker.conflicts} conflicts" if worker.conflicts else ""
-    return (
-        f"{who} ({worker.state}{sign}{holds}{lost})"
-        if rest
-        else f"nobody holds trial {', '.join(map(str, worker.trials))}"
-    )
+    if "/" not in worker.name:
+        return f"nobody holds trial {', '.join(map(str, worker.trials))}"
+    return f"{_process(worker.name)} ({worker.state}{sign}{holds}{lost})"
+
+
+def _process(worker: str) -> str:
+    """A worker in words, if it is a process; its name is host@place/pid/start/number."""
+    place, _, rest = worker.partition("/")
+    return f"process {rest.partition('/')[0]} on {place.rpartition('@')[0]}" if rest else worker
 
 
 def condition(study: Study) -> str:

@@ -11,14 +11,14 @@ import click
 
 from shoestring.cli.arguments import (
     DEFAULT_STORAGE,
-    F,
     interruptible,
     json_option,
+    limit_options,
     load_module,
     located,
+    named_study,
     pick,
     shell_arguments,
-    split_commas,
     study_arguments,
 )
 from shoestring.cli.parameters import given_space, param_option, study_options, value_option
@@ -39,20 +39,6 @@ _keep = click.option(
     help="How many ended trials keep their files, the best ones.",
 )
 _workers = click.option("--workers", default=1, show_default=True, help="How many processes run trials.")
-
-
-def _limits(command: F) -> F:
-    """The options of a run that say when a trial is given up and when the study stops early."""
-    for decorate in (
-        click.option("--gpus", callback=split_commas, metavar="0,1", help="The GPUs that the workers share."),
-        click.option("--patience", help="Stop if the best has not improved for so much: '50 steps', '1h'."),
-        click.option("--target", type=float, help="Stop when a reading is as good as this value."),
-        click.option("--step-timeout", type=float, metavar="SECONDS", help="A trial fails if a step takes longer."),
-        click.option("--trial-timeout", type=float, metavar="SECONDS", help="A trial fails if it takes longer."),
-        click.option("--retries", type=int, help="How often a trial that raises or is lost is run again at a step."),
-    ):
-        command = decorate(command)
-    return command
 
 
 class _WithCommand(click.Command):
@@ -85,7 +71,7 @@ class _WithCommand(click.Command):
 @study_options
 @_workers
 @_keep
-@_limits
+@limit_options
 @click.option("--name", help="The study's name; by default made of FILE and OBJECTIVE, or of the command.")
 @click.option("--accept-objective", is_flag=True, help="Continue with another objective than the study started with.")
 @_quiet
@@ -168,7 +154,7 @@ def _refuse_options_of_commands(place: str | None, **given: object) -> None:
 @yes_option
 @_workers
 @_keep
-@_limits
+@limit_options
 @_quiet
 @json_option
 def resume(
@@ -210,7 +196,7 @@ def release(name: str, trial: int, storage: str) -> None:
 
     Any process that runs the study takes it over. `shoestring status` shows who holds what.
     """
-    study = Study.load(storage, name)
+    study = named_study(storage, name)
     study.release(trial)
     click.echo(f"trial {trial} of {name} is free: the next process that runs the study takes it over")
 

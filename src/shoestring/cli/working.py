@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shoestring.cli.arguments import interruptible, load_module, pick, shell_arguments, split_commas
+from shoestring.cli.arguments import interruptible, limit_options, load_module, pick, shell_arguments
 from shoestring.cli.recorded import agreed_command, has_command, yes_option
 from shoestring.core.event_log import checked_name
 from shoestring.core.workers import ticks
@@ -32,7 +32,6 @@ _LOOK = 1.0
 @click.option(
     "--slots", type=click.IntRange(min=1), default=1, show_default=True, help="How many trials run here at once."
 )
-@click.option("--gpus", callback=split_commas, metavar="0,1", help="The GPUs of this host that the slots share.")
 @click.option(
     "--files",
     type=click.Path(file_okay=False, path_type=Path),
@@ -41,7 +40,7 @@ _LOOK = 1.0
 @click.option(
     "--wait", type=click.FloatRange(min=0), default=0, metavar="SECONDS", help="Wait so long for the study to exist."
 )
-@click.option("--retries", type=int, help="How often a trial that raises or is lost is run again at a step.")
+@limit_options
 @click.option(
     "--keep",
     type=click.IntRange(min=0),
@@ -85,7 +84,9 @@ def worker(
     with interruptible(again, lambda: study):
         study.run(objective, workers=slots, progress=False if quiet else None, **options)
     spent = ", ".join(f"{study.spent[unit]:g} {unit}" for unit in study.budget.limits())
-    click.echo(f"{name} is finished: {spent} spent, best value {study.best.value:g}")
+    best = f"best value {study.best.value:g}" if study.history.readings else "no reading"
+    end = f"was stopped ({study.history.stopped})" if study.history.stopped else "is finished"
+    click.echo(f"{name} {end}: {spent} spent, {best}")
 
 
 def _joined(storage: str, name: str, files: Path | None, wait: float) -> Study:

@@ -28,43 +28,52 @@ BEAT = 5.0
 LEASE = 30.0
 WATCH = 2 * BEAT
 
-_held: dict[str, tuple[SharedLog, int]] = {}
-_thread: threading.Thread | None = None
+# The workers of this process by storage, with their log and study. A storage that does not answer must not silence
+# those on others, so each has a thread.
+_held: dict[str, dict[str, tuple[SharedLog, int]]] = {}
 _lock = threading.Lock()
 
 
 def hold(log: EventLog, study: int, worker: str) -> None:
     """Give signs of life for a worker of this process from now on; its first one is stored on return."""
-    global _thread
     if not isinstance(log, SharedLog):
         return
     log.beat(study, worker)
+    storage = repr(log)
     with _lock:
-        _held[worker] = log, study
-        if _thread is None:
-            _thread = threading.Thread(target=_beat_for_ever, name="shoestring-leases", daemon=True)
-            _thread.start()
+        if storage in _held:
+            _held[storage][worker] = log, study
+        else:
+            _held[storage] = {worker: (log, study)}
+            threading.Thread(target=_beat, args=(storage,), name="shoestring-leases", daemon=True).start()
 
 
 def let_go(worker: str) -> None:
-    """Give no more signs of life for a worker."""
-    _held.pop(worker, None)
+    """Give no more signs of life for a worker. It takes no lock: the garbage collector may call it at any time."""
+    for workers in list(_held.values()):
+        workers.pop(worker, None)
 
 
-def _beat_for_ever() -> None:
+def _beat(storage: str) -> None:
+    """Give signs of life as long as there is a worker on a storage."""
+    workers = _held[storage]
     while True:
         time.sleep(BEAT)
-        for worker, (log, study) in list(_held.items()):
+        for worker, (log, study) in list(workers.items()):
             try:
                 log.beat(study, worker)
             except StorageError as error:
                 _logger.warning("no sign of life of %s could be stored: %s", worker, error)
+        with _lock:
+            if not workers:
+                del _held[storage]
+                return
 
 
 def _forget_after_fork() -> None:
     """A forked process has no thread, and the workers are those of its parent."""
-    global _thread, _lock
-    _thread, _lock = None, threading.Lock()
+    global _lock
+    _lock = threading.Lock()
     _held.clear()
 
 

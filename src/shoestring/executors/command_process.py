@@ -7,6 +7,7 @@ process, the guard, notices that and ends the groups that are left.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
@@ -31,6 +32,8 @@ _LONGEST_LINE = 1 << 20
 # A pipe holds no more: what comes after that from a command that has ended is of a process that it left behind.
 _LARGEST_PIPE = 1 << 20
 _TAIL_BYTES, _TAIL_LINES = 4096, 6
+# Bytes of standard error that are kept before all but the last are dropped.
+_MOST_ERRORS = 1 << 20
 
 _GUARD = """
 import os, signal, sys, time
@@ -110,6 +113,8 @@ class CommandProcess:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed on exit
+        # The command writes at the end of the file wherever that is, also after it was cut.
+        fcntl.fcntl(self._errors, fcntl.F_SETFL, fcntl.fcntl(self._errors, fcntl.F_GETFL) | os.O_APPEND)
         process = None
         try:
             with _undisturbed():
@@ -139,6 +144,7 @@ class CommandProcess:
         output, rest, left = self._process.stdout.fileno(), b"", _LARGEST_PIPE
         while left > 0:
             ended = self._process.poll() is not None  # asked first: what it printed before is in the pipe
+            self._cut_errors()
             if select.select([output], [], [], 0.0 if ended else _LOOK)[0]:
                 data = os.read(output, 1 << 16)
                 *whole, rest = (rest + data).split(b"\n")
@@ -155,7 +161,11 @@ class CommandProcess:
 
     def check(self) -> None:
         """Wait for the end of the command; an error if it was not a good one."""
-        code = self._process.wait()
+        code: int | None = None
+        while code is None:
+            with suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(1.0)
+            self._cut_errors()
         if code == 0:
             return
         how = f"ended with exit code {code}" if code > 0 else f"was ended by {_signal_name(-code)}"
@@ -163,12 +173,22 @@ class CommandProcess:
 
     def last_errors(self) -> str:
         """The last lines of its standard error, as the end of a message."""
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - _TAIL_BYTES))
-        text = self._errors.read().decode(errors="replace").replace("\r", "\n")
+        text = self._end_of_errors().decode(errors="replace").replace("\r", "\n")
         plain = ("".join(c if c.isprintable() else " " for c in line).strip() for line in text.splitlines())
         last = [line for line in plain if line][-_TAIL_LINES:]
         return f": {' | '.join(last)}" if last else ""
+
+    def _end_of_errors(self) -> bytes:
+        file = self._errors.fileno()
+        return os.pread(file, _TAIL_BYTES, max(0, os.fstat(file).st_size - _TAIL_BYTES))
+
+    def _cut_errors(self) -> None:
+        """Keep only the end of what it printed, so that a command that warns for days does not fill the disk."""
+        file = self._errors.fileno()
+        if os.fstat(file).st_size > _MOST_ERRORS:
+            last = self._end_of_errors()
+            os.ftruncate(file, 0)
+            os.write(file, last)
 
     def pause(self) -> None:
         self._send(signal.SIGSTOP)

@@ -72,6 +72,7 @@ def drive(
         loop.release_all()
         session.close()
         loop.keeper.clean_up(journal.worker)
+        loop.release_all()  # on a full disk there may be room for it only now
         journal.clock = clock
         journal.retire()
         callbacks.study_end()

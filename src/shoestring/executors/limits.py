@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shoestring.core.budget import Budget, as_budget
 from shoestring.core.history import History
 from shoestring.core.journal import RETRIES
-from shoestring.errors import MethodError
+from shoestring.errors import BudgetError, MethodError
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ class Limits:
         if self.target is not None and not _is_number(self.target):
             raise MethodError(f"target is {self.target!r}; it must be the value to reach, a finite number")
         if self.patience is not None:
-            if not isinstance(self.patience, (Budget, str, Mapping)):
-                raise MethodError(f"patience is {self.patience!r}; it must have a unit, such as '50 steps'")
-            object.__setattr__(self, "patience", as_budget(self.patience))
+            object.__setattr__(self, "patience", _patience(self.patience))
 
     @property
     def has_timeout(self) -> bool:
@@ -76,6 +74,15 @@ class Limits:
                 if spent[unit] - history.spent_then[unit] >= limit:
                     return f"the best value has not improved for {limit:g} {unit}"
         return ""
+
+
+def _patience(given: object) -> Budget:
+    try:
+        if isinstance(given, (Budget, str, Mapping)):
+            return as_budget(given)
+    except BudgetError as error:
+        raise MethodError(f"patience is {given!r}, which is a budget: {error}") from None
+    raise MethodError(f"patience is {given!r}; it must have a unit, such as '50 steps'")
 
 
 def _is_number(value: object) -> bool:

@@ -47,6 +47,9 @@ class Processes:
                     f"{name} is {given!r}; it must be a list with one entry for each device, such as [0, 1]"
                 )
             object.__setattr__(self, name, tuple(given))
+        for gpu in self.gpus or ():
+            if not isinstance(gpu, (int, str)) or isinstance(gpu, bool) or gpu == "":
+                raise MethodError(f"gpus is {list(self.gpus or ())}; a GPU is a number or a name, such as [0, 1]")
 
     def open(self, objective: Any, directory: Path) -> PoolSession:
         pool = _ProcessPool(self, setup_for(objective, directory))

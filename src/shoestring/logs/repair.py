@@ -19,7 +19,7 @@ from shoestring.core.event_log import checked_name
 from shoestring.core.events import Event
 from shoestring.core.history import History
 from shoestring.errors import ShoestringError, StorageError
-from shoestring.logs.sqlite import INSERT, SELECT, TABLES, connected
+from shoestring.logs.sqlite import INSERT, SELECT, TABLES, connected, is_unused
 
 
 @dataclass
@@ -36,13 +36,31 @@ class Examined:
 def examined(path: Path) -> list[Examined]:
     """All studies of a storage, as far as they can be read; nothing is written."""
     if not path.is_file():
-        raise StorageError(f"there is no storage {path}")
-    with closing(connected(path, "mode=ro")) as connection:
+        raise StorageError(
+            f"{path} is a folder; a storage is a file" if path.is_dir() else f"there is no storage {path}"
+        )
+    mode = "mode=ro&immutable=1" if is_unused(str(path)) else "mode=ro"
+    with closing(connected(path, mode)) as connection:
         try:
             studies = connection.execute("SELECT id, name FROM studies ORDER BY id").fetchall()
-        except sqlite3.Error as error:
-            raise StorageError(f"nothing can be read of {path}: {error}; restore it from a copy") from None
-        return [_examined(connection, Examined(number, str(name))) for number, name in studies]
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from a message that quotes damage
+            raise StorageError(
+                f"nothing can be read of {path}: {error}. If it is a storage of shoestring, restore it from a copy"
+            ) from None
+        found = [_examined(connection, Examined(number, str(name))) for number, name in studies]
+        if damage := _damage(connection):
+            for study in found:
+                study.problem = study.problem or f"the file is damaged: {damage}"
+    return found
+
+
+def _damage(connection: sqlite3.Connection) -> str:
+    """What is wrong with the file itself, even if every event can be read: a study in it cannot be opened."""
+    try:
+        said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        said = str(error)
+    return "" if said == "ok" else " ".join(said.split())
 
 
 def _examined(connection: sqlite3.Connection, study: Examined) -> Examined:
@@ -53,7 +71,7 @@ def _examined(connection: sqlite3.Connection, study: Examined) -> Examined:
         for event in events_of(rows, 0, first_link(study.name)):
             history.restore(event)
             study.last, good = event, good + 1
-    except (ShoestringError, sqlite3.Error) as error:
+    except (ShoestringError, sqlite3.Error, UnicodeDecodeError) as error:
         study.problem = str(error)
     del study.rows[good:]
     return study

@@ -55,6 +55,8 @@ _ATTEMPTS = 120
 _UNCHECKED = 0.02
 # With fewer bytes free a file system counts as full: SQLite needs a page of the log and one of its index.
 _ROOM = 1 << 16
+# What SQLite says if a file or its folder cannot be written.
+_FILE_ERRORS = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
 class SqliteLog:
@@ -74,6 +76,9 @@ class SqliteLog:
         self._identity = _identity(self._file)
         self._checked = 0.0
         self._has_tables = self._identity is not None and self._check_tables()
+
+    def __repr__(self) -> str:
+        return f"SqliteLog({self._file!r})"
 
     def _check_tables(self) -> bool:
         """Whether the file has the tables of a storage; those of another program are refused."""
@@ -119,7 +124,7 @@ class SqliteLog:
         """
         while True:
             before = os.stat(self._file)
-            unused = not os.path.exists(self._file + "-wal") and not os.path.exists(self._file + "-journal")
+            unused = is_unused(self._file)
             try:
                 rows = _read(self.path, "mode=ro&immutable=1" if unused else "mode=ro", query, values)
             except sqlite3.OperationalError as error:
@@ -157,10 +162,10 @@ class SqliteLog:
 
     def _advice(self, error: sqlite3.Error) -> str:
         """What to do about an error that is none of the study's: it is not charged for it."""
-        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY):
+        if error.sqlite_errorcode & 0xFF not in _FILE_ERRORS:
             return ""
         full = shutil.disk_usage(self.path.parent).free < _ROOM  # SQLite may call that an I/O error
-        what = "make room: the file system is full" if full else "make sure that the file can be written"
+        what = "make room: the file system is full" if full else "make sure that the file and its folder can be written"
         return f". What was appended before is kept: {what}, and run it again"
 
     def _check_identity(self) -> None:
@@ -270,6 +275,11 @@ class SqliteLog:
 
     def directory(self) -> Path:
         return self.path.with_name(self.path.name + ".files")
+
+
+def is_unused(file: str) -> bool:
+    """Whether a database has none of the files beside it that SQLite keeps while somebody writes."""
+    return not os.path.exists(file + "-wal") and not os.path.exists(file + "-journal")
 
 
 def connected(path: Path, options: str) -> sqlite3.Connection:

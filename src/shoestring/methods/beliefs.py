@@ -303,14 +303,13 @@ class Posterior:
             self._impute_running()
 
     def _impute_running(self) -> None:
-        self.belief, self.values = self.belief.copy(), self.values.copy()
+        counts, self.values = self.belief.counts.copy(), self.values.copy()
         for trial in self.history.running.values():
             column = self.state.column(self.history.arms[trial.arm])
-            place = int(self.belief.counts[column])
-            while place < len(self.steps) and self.steps[place] <= trial.until:
-                self.values[column, place] = self.means[column, place]
-                self.belief.observe(column)
-                place += 1
+            read, until = counts[column], int(np.searchsorted(self.steps, trial.until, side="right"))
+            self.values[column, read:until] = self.means[column, read:until]
+            counts[column] = max(read, until)
+        self.belief = self.belief.ahead(counts)
         self.means = self.belief.means(self.values)
 
     @cached_property

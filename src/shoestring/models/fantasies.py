@@ -43,9 +43,7 @@ class Fantasy:
     def of(cls, belief: Belief, values: Array, arms: Codes) -> Fantasy:
         """Some arms of a belief, given its readings (K, times)."""
         z, mu = belief.whitened_and_asymptotes(values)
-        lower = np.tril(belief.C[np.ix_(*2 * [np.sort(arms)])])  # only the lower triangle of C is up to date
-        C = lower + np.tril(lower, -1).T
-        back = np.argsort(np.argsort(arms))
+        C, back = belief.covariance(np.sort(arms)), np.argsort(np.argsort(arms))
         return cls(belief.grid, mu[arms], C[np.ix_(back, back)], belief.counts[arms], z[arms] @ belief.grid.L.T)
 
     def next_readings(self) -> tuple[Array, Array]:

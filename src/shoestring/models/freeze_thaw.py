@@ -170,18 +170,42 @@ class Belief:
             self.counts += counts
             C = _conditioned(C, seen, self.grid.precision[self.counts[seen]])
         self.C = np.asfortranarray(C)
+        self.H = np.zeros((0, len(points)))
 
-    def copy(self) -> Belief:
-        """The same belief, to which imputed readings can be added."""
+    def ahead(self, counts: Codes) -> Belief:
+        """The belief once the arms have so many readings (K,), the start included, of which the last are imputed.
+
+        C − HᵀH with H = L⁻¹C_s, as in :func:`_conditioned`. It is never a matrix: with many imputed arms that would
+        be most of the work, and only its diagonal, a few of its entries and its products are asked for.
+        """
+        more = np.flatnonzero(counts > self.counts)
+        if not len(more):
+            return self
         twin = object.__new__(Belief)
-        twin.parameters, twin.grid, twin.prior_mean = self.parameters, self.grid, self.prior_mean
-        twin.C, twin.counts = self.C.copy(order="F"), self.counts.copy()
+        twin.parameters, twin.grid, twin.prior_mean, twin.C = self.parameters, self.grid, self.prior_mean, self.C
+        gained = self.grid.precision[counts[more]] - self.grid.precision[self.counts[more]]
+        rows = np.array([self._column(arm) for arm in more.tolist()])
+        L = cholesky(rows[:, more] + np.diag(1.0 / gained), lower=True)
+        twin.H, twin.counts = solve_triangular(L, rows, lower=True, check_finite=False), counts
         return twin
+
+    def _column(self, arm: int) -> Array:
+        """A column of C, of which only the lower triangle is up to date. Shape (K,)."""
+        return np.concatenate([self.C[arm, :arm], self.C[arm:, arm]])
+
+    def spread(self, arms: Codes | slice) -> Array:
+        """C_kk: the variances of the asymptotes of some arms."""
+        return np.asarray(self.C.diagonal()[arms] - (self.H[:, arms] ** 2).sum(axis=0))
+
+    def covariance(self, arms: Codes) -> Array:
+        """The part of C that belongs to some arms, given in ascending order."""
+        lower = np.tril(self.C[np.ix_(arms, arms)])
+        return np.asarray(lower + np.tril(lower, -1).T - self.H[:, arms].T @ self.H[:, arms])
 
     def observe(self, arm: int) -> None:
         """Count one more reading of an arm; its value enters with the means. Only C's lower triangle is updated."""
         gain = self.grid.informs[self.counts[arm]] ** 2
-        column = np.concatenate([self.C[arm, :arm], self.C[arm:, arm]])
+        column = self._column(arm)
         dsyr(-gain / (1.0 + gain * column[arm]), column, lower=1, a=self.C, overwrite_a=1)
         self.counts[arm] += 1
 
@@ -189,7 +213,7 @@ class Belief:
         """z (K, Q) and μ = m + Cγ (K,), given the readings (K, times)."""
         z = self.grid.whitened(values, self.counts)
         gamma = z @ self.grid.informs - self.grid.precision[self.counts] * self.prior_mean
-        return z, self.prior_mean + dsymv(1.0, self.C, gamma, lower=1)
+        return z, self.prior_mean + dsymv(1.0, self.C, gamma, lower=1) - self.H.T @ (self.H @ gamma)
 
     def asymptotes(self, values: Array) -> Array:
         """μ (K,), given the readings (K, times)."""
@@ -211,7 +235,7 @@ class Belief:
         """
         before = self.counts[arms]
         after = np.minimum(before + ahead, len(self.grid.u))
-        C_kk = self.C[arms, arms]
+        C_kk = self.spread(arms)
         C_kk = C_kk / (1.0 + (self.grid.precision[after] - self.grid.precision[before]) * C_kk)
         at = places - 1 + self.grid.first
         unread = self.grid.variance[after, at] + self.grid.omega[after, at] ** 2 * C_kk
@@ -258,8 +282,9 @@ class Mixture:
         """Readings of each arm, without the start. Shape (K,)."""
         return self.beliefs[0].counts - self.beliefs[0].grid.first
 
-    def copy(self) -> Mixture:
-        return Mixture([belief.copy() for belief in self.beliefs])
+    def ahead(self, counts: Codes) -> Mixture:
+        """The beliefs once the arms have so many readings (K,), without the start, of which the last are imputed."""
+        return Mixture([belief.ahead(counts + belief.grid.first) for belief in self.beliefs])
 
     def observe(self, arm: int) -> None:
         for belief in self.beliefs:

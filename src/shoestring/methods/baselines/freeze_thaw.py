@@ -47,7 +47,7 @@ class FreezeThaw(BeliefBasedMethod):
 
     def choose(self, posterior: Posterior, rng: np.random.Generator) -> Decision:
         belief = posterior.belief.beliefs[0]
-        mean, deviation = belief.asymptotes(posterior.values), np.sqrt(np.diag(belief.C))
+        mean, deviation = belief.asymptotes(posterior.values), np.sqrt(belief.spread(slice(None)))
         best = min(posterior.incumbent, float(mean.max()))
         order = np.argsort(-expected_improvement(mean, deviation, best), kind="stable")
         order = order[posterior.trainable[order]]
