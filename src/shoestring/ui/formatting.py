@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.budget import counted
 from shoestring.core.history import FAILED, History, TrialRecord, TrialState
 from shoestring.core.journal import Journal
 from shoestring.core.leases import WorkerRecord
@@ -61,7 +62,7 @@ def study_line(journal: Journal) -> str:
     best = history.best()
     found = "no reading yet" if best is None else f"best {best_line(best, history)}"
     failed = sum(trial.state in FAILED for trial in history.trials)
-    trials = f"{len(history.trials)} trials" + (f" ({failed} failed)" if failed else "")
+    trials = counted("trials", len(history.trials)) + (f" ({failed} failed)" if failed else "")
     return f"<study {journal.name!r}: {method_name(history.opened.method)}, {', '.join(parts)}, {trials}, {found}>"
 
 
