@@ -289,6 +289,7 @@ def test_trials(studied):
     assert [trial["trial"] for trial in finished] == [t.index for t in study.trials if t.state == "finished"]
     assert finished[0]["readings"][-1]["step"] == 9
     assert len(good("trials", "--state", "failed").splitlines()) == 1
+    assert "trials fulfils state=fnished" in shoestring("trials", "--where", "state=fnished").stderr
 
 
 def test_failed_trials_show_their_message(folder):
@@ -453,7 +454,7 @@ def test_a_trial_is_released_by_hand_and_its_worker_is_shown(folder):
     (worker,) = json.loads(good("status", "s.db", "--json"))["workers"]
     assert (worker["state"], worker["trials"]) == ("alive", [0])
     assert "trial 0 of s is free" in good("release", "s", "0", "--storage", "s.db")
-    assert "trial 7 is unknown" in refused("release", "s", "7", "--storage", "s.db")
+    assert "trial 7 is unknown: nobody runs it" in refused("release", "s", "7", "--storage", "s.db")
     other = ss.Study.load("s.db")
     assert other.ask().trial == 0
     study.tell(study.ask(), 0.5)

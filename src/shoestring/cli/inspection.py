@@ -103,6 +103,8 @@ def trials(
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
         return
+    if known and not chosen:
+        click.echo(f"none of the {len(known)} trials fulfils {where}", err=True)
     heads = ["trial", "arm", "state", "step", "value", "recommended", "configuration"]
     for line in table(heads, [_trial_row(trial, study.history.sign) for trial in chosen]):
         click.echo(line)

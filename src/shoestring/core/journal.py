@@ -241,11 +241,11 @@ class Journal:
         at, drift = self.clock.read(self.history) if idle else self._stamp()
         return Closed(at, trial.index, how, message, steps, cost, idle, drift)
 
-    def running(self, index: int) -> TrialRecord:
+    def running(self, index: int, but: str = "it has no grant to report on; ask for one first") -> TrialRecord:
         trial = self.history.running.get(index)
         if trial is None:
             state = self.history.trials[index].state if 0 <= index < len(self.history.trials) else "unknown"
-            raise ReadingError(f"trial {index} is {state}: it has no grant to report on; ask for one first")
+            raise ReadingError(f"trial {index} is {state}: {but}")
         return trial
 
     def runs(self, index: int) -> bool:
@@ -315,7 +315,7 @@ class Journal:
         """Free a running trial, whoever holds it: any process may take it over at once, and it counts as no loss."""
 
         def make() -> Event:
-            self.running(index)
+            self.running(index, "nobody runs it, so there is nothing to release")
             at, drift = self._stamp()
             return Released(at, index, message, drift)
 
