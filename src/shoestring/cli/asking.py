@@ -49,6 +49,7 @@ _storage = click.option("--storage", default=DEFAULT_STORAGE, show_default=True,
 @click.pass_context
 def ask(
     ctx: click.Context,
+    /,
     name: str,
     budget: str | None,
     parameters: tuple[str, ...],
