@@ -13,7 +13,9 @@ from shoestring.augment.bandit import Bandit
 from shoestring.augment.policy_set import PolicySet
 from shoestring.errors import MethodError
 from shoestring.online import OnlineTuner
-from shoestring.plots.style import layout, scale
+from shoestring.plots.picture import Bars, Panel, Picture, bar_range
+from shoestring.plots.style import layout, scale, text_width
+from shoestring.plots.svg import svg
 from tests.plots.studies import added, played, started, told
 
 KINDS = sorted(set(plots.__all__) - {"online", "pairs"})
@@ -156,3 +158,31 @@ def test_values_in_steps_are_labelled_where_they_are(kind):
         for place, label in one.ticks:
             value = axes[one.parameter].decode(place)
             assert label == (f"{value:.3g}" if isinstance(value, float) else str(value))
+
+
+def test_four_panels_are_two_rows_of_two():
+    assert layout(Picture("four", (Panel(()),) * 4), 960).columns == 2
+    assert layout(Picture("three", (Panel(()),) * 3), 960).columns == 3
+
+
+def test_wide_labels_of_bars_are_inside_the_picture():
+    names = ["momentum", "MMMMMMMM", "weight_decay"]
+    bars = Bars([0.0, 1.0, 2.0], [0.0] * 3, [1.0] * 3, "#000000")
+    panel = Panel((bars,), y_ticks=list(enumerate(names)), y_range=bar_range(3), rows=3)
+    found = {}
+    for element in ElementTree.fromstring(svg(Picture("bars", (panel,)), 800)).iter():
+        if element.text in names:
+            found[element.text] = float(element.get("x"))
+    font = 12
+    assert all(found[name] > font * text_width(name) for name in names)
+
+
+def test_shares_are_in_steps_where_every_configuration_has_one_evaluation():
+    def train(trial):
+        for _ in range(9):
+            yield trial.config["x"]
+
+    options = {"budget": "12 evaluations", "max_resource": 9, "method": "asha"}
+    study = ss.tune(train, {"x": (0.0, 1.0)}, **options)
+    assert plots.shares.data(study).unit == "steps"
+    assert plots.shares.data(study, unit="evaluations").total == 12

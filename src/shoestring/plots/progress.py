@@ -145,8 +145,14 @@ class Shares:
 
 @Plot
 def shares(study: Source, *, unit: str | None = None) -> Shares:
-    """Where the budget went: the share of each configuration, and of the grants up to each step."""
+    """Where the budget went: the share of each configuration, and of the grants up to each step.
+
+    By default in the unit of which the largest share is spent, but in steps rather than in evaluations if there are
+    steps: every configuration has the same number of evaluations.
+    """
     trace = trace_of(study)
+    if unit is None and trace.unit == "evaluations" and (trace.history.max_resource or 1) > 1:
+        unit = "steps"
     unit = _known_unit(trace, unit)
     arms: dict[int, float] = {}
     rungs: dict[int, float] = {}
