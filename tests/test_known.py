@@ -247,6 +247,11 @@ class TestResults:
         with pytest.raises(ReadingError, match=words):
             study_of().add({"x": 0.1, "y": 0.0}, readings)
 
+    def test_more_steps_than_a_trial_has_are_refused(self):
+        study = ss.Study(SPACE, budget="2 evaluations")
+        with pytest.raises(ReadingError, match="step 2 is outside of a trial of this study, which has only step 1"):
+            study.add({"x": 0.5, "y": 0.5}, [0.1, 0.2])
+
     def test_the_same_one_is_ignored_and_another_is_a_replicate(self):
         study = study_of()
         for value in (0.5, 0.5, 0.7):
@@ -345,6 +350,11 @@ class TestWarmStart:
         assert all(sorted(trial.readings) == [1, 2, 3] and trial.state == "finished" for trial in short.trials)
         longer = study_of(max_resource=27, initial=[long, ss.warm_start(whole)])
         assert [trial.state for trial in longer.trials] == ["paused"] * 3 + ["finished"] * 3
+
+    def test_a_value_for_no_parameter_is_refused(self):
+        first = ss.tune(lambda trial: trial.config["x"], SPACE, budget="2 evaluations", method="random")
+        with pytest.raises(SpaceError, match="fill has 'z', which is no parameter of the space"):
+            ss.Study(SPACE, budget="2 evaluations", initial=[ss.warm_start(first, fill={"z": 1})])
 
     def test_another_direction_is_refused(self):
         first = ss.tune(square, SPACE, budget="5 evaluations", mode="max", method="random")

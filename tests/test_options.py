@@ -68,3 +68,24 @@ def test_so_are_those_of_a_trial_and_of_the_module():
         ss.tune(suggesting, SPACE, budget="2 evaluations")
     with pytest.raises(AttributeError, match=r"has no 'create_study'; write ss.tune"):
         ss.create_study  # noqa: B018
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(TypeError, match=r"tune\(\) needs budget=, .*300 steps"):
+        ss.tune(square, SPACE)
+    with pytest.raises(TypeError, match=r"tune\(\) needs budget="):
+        ss.tune(square, SPACE, "10 steps")
+    with pytest.raises(TypeError, match=r"Study\(\) needs space=, .*ss\.space"):
+        ss.Study(budget="3 evaluations")
+    with pytest.raises(ss.errors.BudgetError, match="10 was given; write a text, such as '300 steps'"):
+        ss.tune(square, SPACE, budget=10)
+
+
+def test_so_are_those_of_a_result():
+    study = ss.tune(square, SPACE, budget="2 evaluations", method="random")
+    with pytest.raises(AttributeError, match=r"a Best has no 'params'; write \.config"):
+        study.best.params  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a TrialRecord has no 'number'; write \.index"):
+        study.trials[0].number  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'TPE'"):
+        ss.samplers.TPESampler  # noqa: B018

@@ -463,6 +463,8 @@ def test_a_grant_of_another_study_is_refused():
     two.ask()
     with pytest.raises(ReadingError, match="not one of this study"):
         two.tell(grant, 1.0)
+    with pytest.raises(ReadingError, match=r"0 is no grant; give what study\.ask\(\) returned"):
+        two.tell(0, 1.0)
 
 
 def test_arrays_are_lists_and_numpy_steps_are_steps():

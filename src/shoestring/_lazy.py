@@ -22,7 +22,7 @@ def lazy_names(
 
     def load(name: str) -> Any:
         if name not in homes:
-            raise missing_attribute(package, f"module {package!r}", name)
+            raise missing_attribute(package, f"module {package!r}", name, homes)
         module = import_module(f"{package}.{homes[name]}")
         value = module if homes[name] == name else getattr(module, name)
         setattr(sys.modules[package], name, value)

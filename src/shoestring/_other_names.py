@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +36,11 @@ _OPTIONS = {
     "search_space": "the space as the second argument",
 }
 
+_NEEDED = {
+    "budget": "what may be spent, such as budget='300 steps', budget='50 evaluations' or budget='2h'",
+    "space": "the search space, such as ss.space(lr=ss.log(1e-4, 1.0), act=['relu', 'tanh'])",
+}
+
 _STOPPING = "nothing: yield a reading after each step, or call trial.report(value); the method decides where it stops"
 
 _ATTRIBUTES = {
@@ -43,6 +48,7 @@ _ATTRIBUTES = {
         "best_params": "study.best.config",
         "best_value": "study.best.value",
         "best_trial": "study.trials[study.best.trial]",
+        "best_trials": "study.best; a study has one objective",
         "optimize": "study.run(objective), or ss.tune(objective, space, budget=...)",
         "enqueue_trial": "study.enqueue(config)",
         "add_trial": "study.add(config, value)",
@@ -61,14 +67,22 @@ _ATTRIBUTES = {
             'ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"])',
         ),
         "params": "trial.config",
+        "number": "trial.index",
         "should_prune": _STOPPING,
         "set_user_attr": "yield ss.Reading(value, name=...), or trial.report(value, name=...)",
+    },
+    "record": {
+        "params": ".config",
+        "number": ".index",
+        "intermediate_values": ".readings",
+        "user_attrs": ".readings[step].metrics",
     },
     "shoestring": {
         "create_study": 'ss.tune(objective, space, budget="100 evaluations"), or ss.Study(space, budget=...)',
         "load_study": "ss.Study.load(storage, name)",
         "TrialPruned": _STOPPING,
         "pruners": "ss.schedulers",
+        "visualization": "ss.plots, such as ss.plots.importance(study)",
         "run": "ss.tune(objective, space, budget=...)",
         "fmin": "ss.tune(objective, space, budget=...)",
         "uniform": "a pair: (low, high)",
@@ -79,12 +93,24 @@ _ATTRIBUTES = {
 }
 
 
-def missing_attribute(kind: str, owner: str, name: str) -> AttributeError:
+def missing_attribute(kind: str, owner: str, name: str, known: Collection[str] = ()) -> AttributeError:
     """The error for an attribute that there is not; one that another library has says what to write here."""
     instead = _ATTRIBUTES.get(kind, {}).get(name)
-    if instead is None:
-        return AttributeError(f"{owner} has no attribute {name!r}")
-    return AttributeError(f"{owner} has no {name!r}; write {instead}")
+    if instead is not None:
+        return AttributeError(f"{owner} has no {name!r}; write {instead}")
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    return AttributeError(f"{owner} has no attribute {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+class ExplainsNames:
+    """A record whose missing attributes are explained, if another library has them."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker would take any name to exist
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute("record", f"a {type(self).__name__}", name)
 
 
 def explained(options: Mapping[str, Parameter] | None = None) -> Callable[[F], F]:
@@ -98,11 +124,17 @@ def explained(options: Mapping[str, Parameter] | None = None) -> Callable[[F], F
         named = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
         shown = own.replace(parameters=[*named, *(options or {}).values()])
         allowed = shown.parameters.keys()
+        places = [p.name for p in named if p.kind is not Parameter.KEYWORD_ONLY]
+        needed = [p.name for p in named if p.default is Parameter.empty and p.name in _NEEDED]
+        title = function.__qualname__.removesuffix(".__init__")
 
         @wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             if not allowed >= given.keys():
-                _refuse(function.__qualname__.removesuffix(".__init__"), given, allowed)
+                _refuse(title, given, allowed)
+            for name in needed:
+                if name not in given and name not in places[: len(args)]:
+                    raise TypeError(f"{title}() needs {name}=, {_NEEDED[name]}")
             return function(*args, **given)
 
         call.__signature__ = shown  # type: ignore[attr-defined]

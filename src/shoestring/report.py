@@ -18,6 +18,14 @@ from shoestring.ui.html import STYLE, account_table, failure_table, leader_table
 # Plots for every study, and those that only iterative objectives have something to show in.
 _PLOTS = ("history", "burn_down", "shares", "workers", "parallel", "slices", "importance", "contour", "pareto")
 _OF_CURVES = ("curves", "forecast", "rungs")
+# On a narrow screen what is too wide is scrolled, and plots stay large enough to be read.
+_NARROW = """
+@media (max-width: 640px) {
+  .shoestring table { display: block; overflow-x: auto; }
+  .shoestring section { overflow-x: auto; }
+  .shoestring section > svg { max-width: none; width: 720px; }
+}
+"""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -31,7 +39,7 @@ def report(study: Study, *, storage: str | None = None, verify: bool = True) -> 
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{text(study.name)}</title><style>body {{ margin: 1em; }}{STYLE}</style></head>\n"
+        f"<title>{text(study.name)}</title><style>body {{ margin: 1em; }}{STYLE}{_NARROW}</style></head>\n"
         f'<body><div class="shoestring">{body}</div></body></html>\n'
     )
 

@@ -220,6 +220,7 @@ class Study:
         A reading that is known already is ignored if it is the same and refused if it differs. If the trial was taken
         over by another process meanwhile, what is new counts and the rest is ignored.
         """
+        self._trial_of(grant)
         for step, given in readings_by_step(grant.start, grant.until, readings).items():
             trial = self._trial_of(grant)
             if self._journal.was_taken(grant.trial):
@@ -241,6 +242,8 @@ class Study:
         self._journal.close(grant.trial, "failed", _message(error), steps=1)
 
     def _trial_of(self, grant: Grant) -> TrialRecord:
+        if not isinstance(grant, Grant):
+            raise ReadingError(f"{grant!r} is no grant; give what study.ask() returned")
         trials = self._journal.history.trials
         if grant.trial >= len(trials) or trials[grant.trial].until < grant.until:
             self._journal.sync()  # another object, or another process, asked for it

@@ -244,7 +244,8 @@ def test_a_study_with_nothing_left_to_try_is_finished(folder):
     study = ss.Study({"x": [1, 2]}, budget="5 evaluations", method="grid", storage="told.db")
     while (grant := study.ask()) is not None:
         study.tell(grant, 1.0)
-    assert "study: finished" in good("status", "told.db")
+    assert "study: finished, every configuration has been tried" in good("status", "told.db")
+    assert json.loads(good("status", "told.db", "--json"))["state"] == "finished"
 
 
 def test_best(studied):
@@ -288,6 +289,7 @@ def test_trials(studied):
     assert [trial["trial"] for trial in finished] == [t.index for t in study.trials if t.state == "finished"]
     assert finished[0]["readings"][-1]["step"] == 9
     assert len(good("trials", "--state", "failed").splitlines()) == 1
+    assert "trials fulfils state=fnished" in shoestring("trials", "--where", "state=fnished").stderr
 
 
 def test_failed_trials_show_their_message(folder):

@@ -240,6 +240,12 @@ def test_tell_takes_numbers_and_json():
     assert "nothing is told" in shoestring("tell", "r", str(trial), "-", input="chatter\n").stderr
 
 
+def test_ask_ignores_no_option():
+    asked()
+    assert "--param describes a study, as --budget does" in refused("ask", "digits", "--param", "lr=0.0:1")
+    assert "--mode describes a study" in refused("ask", "digits", "--mode", "max")
+
+
 def test_fail_keeps_the_message_and_a_bad_value_fails():
     trial = str(asked()["trial"])
     assert json.loads(good("fail", "digits", trial, "out of memory", "--json")) == {

@@ -1,5 +1,7 @@
 """The loop between a study and an executor, whichever it is."""
 
+import json
+
 import pytest
 
 import shoestring as ss
@@ -50,6 +52,35 @@ def test_an_objective_that_gives_nothing_is_a_failure_and_the_study_ends(executo
     with pytest.raises(EverythingFailed, match="it ended without a reading"):
         study.run(objectives.silent, executor=executor)
     assert study.spent["steps"] == 20
+
+
+def sometimes(trial):
+    if trial.config["x"] < 0.5:
+        json.loads("{")
+    return trial.config["x"]
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_the_first_failure_is_said_and_the_study_counts_them(executor, caplog):
+    study = ss.tune(sometimes, SPACE, budget="12 evaluations", method="random", executor=executor)
+    failed = sum(trial.state == "failed" for trial in study.trials)
+    said = [r.getMessage() for r in caplog.records if r.levelname == "WARNING" and "failed" in r.getMessage()]
+    assert len(said) == 1 < failed
+    assert "JSONDecodeError" in said[0]
+    assert f"12 trials ({failed} failed)" in repr(study)
+
+
+@pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)
+def test_an_error_is_shown_at_the_line_of_the_user_not_where_a_library_raised_it(executor):
+    study = ss.tune(sometimes, SPACE, budget="12 evaluations", method="random", executor=executor)
+    line = sometimes.__code__.co_firstlineno + 2
+    messages = {trial.message for trial in study.trials if trial.state == "failed"}
+    assert all(message.endswith(f"(test_driver.py:{line})") for message in messages)
+
+
+def test_an_error_of_the_call_itself_has_no_place():
+    with pytest.raises(EverythingFailed, match=r"takes 0 positional arguments but 1 was given$"):
+        ss.tune(lambda: 1.0, SPACE, budget="2 evaluations", method="random")
 
 
 @pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)

@@ -35,3 +35,19 @@ def told(*values, mode="min", name="told"):
         else:
             study.tell(grant, value)
     return study
+
+
+def started(count):
+    """So many trials that are running, without a reading."""
+    study = told()
+    for _ in range(count):
+        study.ask()
+    return study
+
+
+def added(*values):
+    """Results from elsewhere only."""
+    study = told()
+    for index, value in enumerate(values):
+        study.add({"x": 0.1 * index, "y": 0.5}, value)
+    return study

@@ -4,15 +4,19 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from functools import cache
 
+import numpy as np
 import pytest
 
+import shoestring as ss
 from shoestring import plots
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.policy_set import PolicySet
 from shoestring.errors import MethodError
 from shoestring.online import OnlineTuner
-from shoestring.plots.style import layout, scale
-from tests.plots.studies import played, told
+from shoestring.plots.picture import Bars, Panel, Picture, bar_range
+from shoestring.plots.style import layout, scale, text_width
+from shoestring.plots.svg import svg
+from tests.plots.studies import added, played, started, told
 
 KINDS = sorted(set(plots.__all__) - {"online", "pairs"})
 STUDIES = {
@@ -20,6 +24,9 @@ STUDIES = {
     "one trial": lambda: told(1.0),
     "only failures": lambda: told(*[ValueError("no <b>luck</b>")] * 3),
     "one failure and one value": lambda: told(ValueError("boom"), 2.0),
+    "one trial that runs": lambda: started(1),
+    "only results from elsewhere": lambda: added(0.5),
+    "the same value everywhere": lambda: told(*[1.0] * 12),
 }
 
 
@@ -44,7 +51,15 @@ def test_a_study_with_little_to_show_is_a_picture_that_says_so(kind, case):
     if case == "only failures" and kind not in ("burn_down", "shares", "rungs", "workers"):
         assert "all 3 trials failed" in texts(document)
         assert "<b>" not in document
-    if case in ("no trial", "one failure and one value"):
+    if case == "one trial that runs" and kind not in ("burn_down", "shares", "rungs", "workers"):
+        assert "no reading yet: 1 running" in texts(document)
+    if case == "only results from elsewhere" and kind in ("burn_down", "shares", "rungs", "workers"):
+        assert "all results come from elsewhere" in texts(document)
+    if case == "the same value everywhere" and kind in ("contour", "importance"):
+        assert "All 12 configurations at step 1 have the same value" in texts(document)
+    if case == "the same value everywhere" and kind == "regret":
+        assert "no regret to draw" in texts(document)
+    if case not in ("one trial", "only failures"):
         for backend in ("matplotlib", "plotly"):
             assert getattr(plots, kind)(study, backend=backend, width=400) is not None
 
@@ -72,6 +87,22 @@ def test_the_libraries_draw_every_plot(kind, backend, tmp_path):
 def test_plots_of_other_things_with_nothing_to_show():
     assert "no round was played" in plots.online(OnlineTuner(["a", "b"]), backend="svg")
     assert "no policy was played" in plots.pairs(PolicySet.from_bandit(Bandit()), backend="svg")
+
+
+def test_a_single_bar_is_not_as_thick_as_its_panel():
+    panels = [panel for kind in ("workers", "rungs", "shares") for panel in plot_of(kind, told(1.0)).panels]
+    ranges = [panel.y_range for panel in panels if not panel.table]
+    assert ranges
+    assert all(high - low >= 3 for low, high in ranges)
+
+
+def test_a_reading_before_anything_was_spent_is_inside_the_picture():
+    (panel,) = plot_of("history", added(0.5)).panels
+    assert panel.x_range[0] < 0
+
+
+def plot_of(kind, study):
+    return getattr(plots, kind).data(study).picture()
 
 
 def test_names_and_messages_are_escaped():
@@ -111,3 +142,47 @@ def test_far_outliers_do_not_flatten_the_axis():
     assert axis.outside == 1
     assert scale([0.001, 1.0]).log
     assert scale([]).range is None
+
+
+@pytest.mark.parametrize("kind", ["parallel", "slices", "contour"])
+def test_values_in_steps_are_labelled_where_they_are(kind):
+    space = ss.space(
+        steps=ss.ints(16, 256, step=16), logs=ss.ints(16, 1024, step=16, log=True), few=ss.ints(1, 8, step=7, log=True),
+        range=range(5, 500, 5), array=np.linspace(0.1, 0.9, 17), pairs=[(3, 3), (5, 5)], whole=(1, 100),
+    )  # fmt: skip
+    study = ss.tune(lambda trial: trial.config["steps"], space, budget="12 evaluations", method="random")
+    assert "<svg" in getattr(plots, kind)(study, backend="svg")
+    axes = {axis.name: axis for axis in study.history.codec.axes}
+    for one in plots.slices.data(study).slices:
+        assert 2 <= len(one.ticks) <= 8
+        for place, label in one.ticks:
+            value = axes[one.parameter].decode(place)
+            assert label == (f"{value:.3g}" if isinstance(value, float) else str(value))
+
+
+def test_four_panels_are_two_rows_of_two():
+    assert layout(Picture("four", (Panel(()),) * 4), 960).columns == 2
+    assert layout(Picture("three", (Panel(()),) * 3), 960).columns == 3
+
+
+def test_wide_labels_of_bars_are_inside_the_picture():
+    names = ["momentum", "MMMMMMMM", "weight_decay"]
+    bars = Bars([0.0, 1.0, 2.0], [0.0] * 3, [1.0] * 3, "#000000")
+    panel = Panel((bars,), y_ticks=list(enumerate(names)), y_range=bar_range(3), rows=3)
+    found = {}
+    for element in ElementTree.fromstring(svg(Picture("bars", (panel,)), 800)).iter():
+        if element.text in names:
+            found[element.text] = float(element.get("x"))
+    font = 12
+    assert all(found[name] > font * text_width(name) for name in names)
+
+
+def test_shares_are_in_steps_where_every_configuration_has_one_evaluation():
+    def train(trial):
+        for _ in range(9):
+            yield trial.config["x"]
+
+    options = {"budget": "12 evaluations", "max_resource": 9, "method": "asha"}
+    study = ss.tune(train, {"x": (0.0, 1.0)}, **options)
+    assert plots.shares.data(study).unit == "steps"
+    assert plots.shares.data(study, unit="evaluations").total == 12

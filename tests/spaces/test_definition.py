@@ -158,3 +158,14 @@ def test_forms_that_cannot_be_say_why(spec, words):
 def test_a_space_of_constants_has_nothing_to_tune():
     with pytest.raises(SpaceError, match="nothing to tune"):
         ss.space(lr=0.1)
+
+
+def test_of_two_mappings_the_last_counts():
+    space = ss.space({"x": (0, 1), "y": (0, 1)}, {"x": (0, 2)}, y=(0, 3))
+    assert (space["x"].upper, space["y"].upper) == (2, 3)
+
+
+def test_a_parameter_that_a_space_has_already_is_refused():
+    for part in ({"x": (0, 2)}, ss.space(x=(0, 2))):
+        with pytest.raises(SpaceError, match="'x' is given twice"):
+            ss.space(ss.space(x=(0, 1)), part)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from shoestring.cli.arguments import DEFAULT_STORAGE, json_option, named_study
 from shoestring.cli.parameters import given_space, param_option, study_options, value_option
@@ -45,7 +46,10 @@ _storage = click.option("--storage", default=DEFAULT_STORAGE, show_default=True,
 @study_options
 @click.option("--wait", is_flag=True, help="Wait for running trials, if there is nothing to start before.")
 @json_option
+@click.pass_context
 def ask(
+    ctx: click.Context,
+    /,
     name: str,
     budget: str | None,
     parameters: tuple[str, ...],
@@ -66,6 +70,7 @@ def ask(
     """
     if budget is None:
         study = _existing(options["storage"], name)
+        _refuse_unused(ctx, {"parameters", "place", *options} - {"storage"})
     else:
         study = Study(given_space(parameters, place), name=name, budget=budget, **options)
     grant = _next(study, wait)
@@ -89,6 +94,13 @@ def _existing(storage: str, name: str) -> Study:
         if type(error) not in (StudyNotFound, StorageError):  # it is there, but cannot be read
             raise
         raise BudgetError(f"{error}; give --budget and --param to create it") from None
+
+
+def _refuse_unused(ctx: click.Context, names: set[str]) -> None:
+    """Options that describe a study are compared with the one that is there; without --budget they would be ignored."""
+    for option in ctx.command.params:
+        if option.name in names and ctx.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
+            raise BudgetError(f"{option.opts[0]} describes a study, as --budget does: give both, or leave both out")
 
 
 def _next(study: Study, wait: bool) -> Grant | None:

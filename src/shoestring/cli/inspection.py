@@ -103,6 +103,8 @@ def trials(
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
         return
+    if known and not chosen:
+        click.echo(f"none of the {len(known)} trials fulfils {where}", err=True)
     heads = ["trial", "arm", "state", "step", "value", "recommended", "configuration"]
     for line in table(heads, [_trial_row(trial, study.history.sign) for trial in chosen]):
         click.echo(line)
@@ -201,14 +203,18 @@ def _process(worker: str) -> str:
 def condition(study: Study) -> str:
     """The state of a study. The method, which takes longer, is asked only if the log alone does not say it."""
     found = study_state(study.history, study.workers())
-    return found or ("finished" if _nothing_left(study) else "paused, can be resumed")
+    return found or _without_trials(study)
 
 
-def _nothing_left(study: Study) -> bool:
+def _without_trials(study: Study) -> str:
+    """The state of a study that runs nothing, and has budget left."""
     try:
-        return study.state == "finished"
+        over = study.state == "finished"
     except MethodError:  # a method of the user's own, which the log cannot rebuild
-        return False
+        over = False
+    if not over:
+        return "paused, can be resumed"
+    return "finished" if study.history.stopped else f"finished, {study.reason}"
 
 
 def checkpoint(study: Study) -> Path | None:

@@ -126,7 +126,7 @@ def as_budget(given: object) -> Budget:
         return Budget(**given)
     raise BudgetError(
         f"a budget was expected, {given!r} was given; "
-        "write Budget(steps=300), Budget(evaluations=50), Budget(seconds=3600), Budget(cost=5) or a mix"
+        "write a text, such as '300 steps', '50 evaluations' or '2h', or Budget(steps=300, seconds=3600)"
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
+from shoestring._other_names import ExplainsNames
 from shoestring._tables import pairs_table
 from shoestring.core.budget import Budget, Ledger
 from shoestring.core.events import (
@@ -48,7 +49,7 @@ FAILED: tuple[TrialState, ...] = ("failed", "lost")
 
 
 @dataclass(slots=True, eq=False)
-class TrialRecord:
+class TrialRecord(ExplainsNames):
     """One run of a configuration: its grants and readings. Read-only for users; the log writes it.
 
     ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its

@@ -48,7 +48,7 @@ def added(
     """
     own, last = history.codec.completed(config), history.max_resource or 1
     message = "" if failed is None else str(failed) or "it failed elsewhere"
-    given = {} if readings is None else readings_by_step(0, last, readings)
+    given = {} if readings is None else readings_by_step(0, last, readings, "a trial of this study")
     if not given and not message:
         raise ReadingError("the result has no reading: give a value, a list or step to value, or failed='why'")
     event = Added(
@@ -142,6 +142,9 @@ def _enqueued_once(config: Mapping[str, Any], history: History) -> Enqueued | No
 
 def add_results(journal: Journal, warm: WarmStart) -> int:
     """Add the results of other studies; how many were taken."""
+    unknown = sorted(warm.fill.keys() - journal.history.codec.space.keys())
+    if unknown:
+        raise SpaceError(f"fill has {unknown[0]!r}, which is no parameter of the space of {journal.name!r}")
     results, outside = results_for(journal.history, warm)
     for one in results:
         journal.put(partial(_added, one))

@@ -115,7 +115,7 @@ def refuse_other_value(trial: int, step: int, known: Reading, given: object) -> 
         )
 
 
-def readings_by_step(start: int, until: int, readings: object) -> Mapping[int, object]:
+def readings_by_step(start: int, until: int, readings: object, where: str = "the grant") -> Mapping[int, object]:
     """A number is the reading at ``until``, a list has one a step, a mapping says which step each is of."""
     if isinstance(readings, Mapping):
         by_step = dict(sorted((_whole(step), reading) for step, reading in readings.items()))
@@ -124,7 +124,8 @@ def readings_by_step(start: int, until: int, readings: object) -> Mapping[int, o
         by_step = {until: readings} if several is None else dict(enumerate(several, start + 1))
     for step in by_step:
         if not start < step <= until:
-            raise ReadingError(f"step {step!r} is outside of the grant, which runs from {start + 1} to {until}")
+            steps = f"runs from {start + 1} to {until}" if until > start + 1 else f"has only step {until}"
+            raise ReadingError(f"step {step!r} is outside of {where}, which {steps}")
     return by_step
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from shoestring._other_names import ExplainsNames
 from shoestring._tables import pairs_table
 from shoestring.core.events import Rule
 from shoestring.errors import EverythingFailed, MethodError
@@ -37,7 +38,7 @@ DEFAULT_RULE: Rule = "best"
 
 
 @dataclass(frozen=True)
-class Best:
+class Best(ExplainsNames):
     """What a study recommends: a configuration, and the step at which to take its checkpoint.
 
     ``value`` is what the rule found at ``step``; of a configuration with several trials it is the mean over them,

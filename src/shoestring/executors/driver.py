@@ -102,7 +102,7 @@ class Loop:
         self.files = journal.files()
         self.keeper = Keeper(self.files, journal.history, keep)
         self.failures = 0
-        self.said_waiting = self.said_repeating = False
+        self.said_waiting = self.said_repeating = self.said_failing = False
         journal.retries = limits.retries_after("lost")
 
     def virtual_time(self) -> float:
@@ -285,6 +285,12 @@ class Loop:
         self.keeper.end(trial)
 
     def say_ended(self, trial: TrialRecord) -> None:
+        if trial.state in FAILED and not self.said_failing and not self.session.resubmits_running:
+            self.said_failing = True
+            _logger.warning(
+                "trial %d failed, and the study goes on: %s. Further failures are logged at level INFO",
+                *(trial.index, trial.message),
+            )
         if not _logger.isEnabledFor(logging.INFO):
             return
         history, sign = self.journal.history, self.journal.history.sign

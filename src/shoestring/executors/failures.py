@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sysconfig
 import traceback
 from pathlib import Path
 
 from shoestring.errors import CommandError
 from shoestring.executors.base import Job, Report
+
+# What calls an objective is never the place of an error in it.
+_CALLERS = str(Path(__file__).parent)
+_LIBRARIES = tuple(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
 
 
 def ended(job: Job, step: int) -> Report:
@@ -28,8 +33,15 @@ def error_line(error: BaseException) -> str:
         message = "its message cannot be shown"
     if isinstance(error, CommandError):
         return message  # what raised it is no code of the user's
-    frames = traceback.extract_tb(error.__traceback__)
-    file, line = (frames[-1].filename, frames[-1].lineno) if frames else ("", None)
+    file, line = _place(error)
     if isinstance(error, SyntaxError):
         file, line, message = error.filename or "", error.lineno, error.msg
     return f"{type(error).__name__}: {message}" + (f" ({Path(file).name}:{line})" if file else "")
+
+
+def _place(error: BaseException) -> tuple[str, int | None]:
+    """The file and line of the user that led to an error: not where a library raised it, if that can be told apart."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_CALLERS)]
+    own = [frame for frame in frames if not frame.filename.startswith((*_LIBRARIES, "<frozen "))]
+    found = own or frames
+    return (found[-1].filename, found[-1].lineno) if found else ("", None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.loggers.tracking import Runs, needed, numbers_of
+from shoestring.loggers.tracking import Runs, needed, numbers_of, require
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "lost": "FAILED", "stopped": "KILLED"}
 
@@ -19,6 +19,7 @@ class MLflow:
     """
 
     def __init__(self, experiment: str | None = None, tracking_uri: str | None = None) -> None:
+        require("mlflow", "MLflow")
         self._experiment, self._uri = experiment, tracking_uri
         self._client: Any = None
         self._place = ""

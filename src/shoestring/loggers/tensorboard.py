@@ -8,13 +8,14 @@ from typing import Any
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.core.workers import now
-from shoestring.loggers.tracking import Runs, needed, numbers_of
+from shoestring.loggers.tracking import Runs, needed, numbers_of, require
 
 
 class TensorBoard:
     """Write to ``folder/STUDY/trial-N``; look at it with ``tensorboard --logdir folder``. Needs tensorboard alone."""
 
     def __init__(self, folder: str | Path = "runs") -> None:
+        require("tensorboard", "TensorBoard")
         self._folder = Path(folder)
         self._runs: Runs[Any] = Runs(self._start)
 

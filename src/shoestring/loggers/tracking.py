@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 
 Run = TypeVar("Run")
+
+
+def require(module: str, logger: str) -> None:
+    """Say how to install the library of a logger before anything is run; it is imported when it is first used."""
+    if find_spec(module) is None:
+        raise ImportError(f"ss.loggers.{logger} needs {module}, which is not installed: pip install {module}")
 
 
 def needed(module: str, logger: str, extra: str) -> Any:

@@ -6,13 +6,14 @@ from typing import Any
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.loggers.tracking import Runs, needed, numbers_of
+from shoestring.loggers.tracking import Runs, needed, numbers_of, require
 
 
 class WandB:
     """Log each trial as a run of the ``project``; ``options`` go to ``wandb.init``, such as ``mode="offline"``."""
 
     def __init__(self, project: str | None = None, **options: Any) -> None:
+        require("wandb", "WandB")
         self._options = {"project": project, **options}
         self._runs: Runs[Any] = Runs(self._start)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoestring._arrays import Array, Mask
+from shoestring.core.budget import counted
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.errors import MethodError
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thinned
@@ -39,7 +40,7 @@ class ParetoFront:
         marks = (
             Dots(self.x[shown], self.y[shown], category(4), "trial", opacity=0.8),
             Line(x, y, category(0), "", width=2.0, steps=True),
-            Dots(x, y, category(0), f"front ({len(x)} trials)", "square", 6),
+            Dots(x, y, category(0), f"front ({counted('trials', len(x))})", "square", 6),
         )
         axes = scale(self.x), scale(self.y)
         panel = Panel(marks, "", *self.goals, axes[0].log, axes[1].log, None, None, axes[0].range, axes[1].range)
@@ -128,13 +129,15 @@ class Regret:
         marks: list[Mark] = []
         for i, curve in enumerate(self.curves):
             low, high = np.subtract(curve.mean, curve.error), np.add(curve.mean, curve.error)
-            floor = min((m for m in curve.mean if m > 0), default=1e-12) / 10
-            marks.append(Band(curve.spent, tuple(np.maximum(low, floor)), tuple(high), category(i)))
+            floor = min((m for m in curve.mean if m > 0), default=0.0) / 10
+            if curve.studies > 1:
+                marks.append(Band(curve.spent, tuple(np.maximum(low, floor)), tuple(high), category(i)))
             label = f"{curve.label} ({curve.studies} {'study' if curve.studies == 1 else 'studies'})"
             marks.append(Line(curve.spent, curve.mean, category(i), label, DASHES[i % 3], 2.0))
         values = [m for curve in self.curves for m in curve.mean if m > 0]
         log = bool(values) and all(m > 0 for curve in self.curves for m in curve.mean) and scale(values).log
-        remark = f"mean ± standard error; the optimum is taken to be {self.optimum:.4g}"
+        several = any(curve.studies > 1 for curve in self.curves)
+        remark = ("mean ± standard error; " if several else "") + f"the optimum is taken to be {self.optimum:.4g}"
         return Picture(title, (Panel(marks, remark, f"{self.unit} spent", "regret", y_log=log),))
 
 
@@ -157,7 +160,9 @@ def regret(studies: Mapping[str, Sequence[Source]] | Sequence[Source], *, optimu
     lowest = best if optimum is None else sign * optimum
     drawn = [(label, [t for t in group if t.reported]) for label, group in groups.items()]
     curves = tuple(_regret(label, group, unit, lowest) for label, group in drawn if group)
-    return Regret(unit, sign * lowest, curves)
+    flat = not any(any(curve.mean) for curve in curves)
+    note = f"There is no regret to draw: the first reading is the best, {sign * lowest:.4g}." if flat else ""
+    return Regret(unit, sign * lowest, curves, note)
 
 
 def _groups(studies: Mapping[str, Sequence[Source]] | Sequence[Source]) -> dict[str, list[Trace]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shoestring._arrays import Array
+from shoestring.core.budget import counted
 from shoestring.core.observations import observed
 from shoestring.errors import MethodError
 from shoestring.plots.picture import Bars, Dots, Heat, Line, Panel, Picture, Ticks, joined, thinned
@@ -23,6 +24,7 @@ _MOST_LINES, _MOST_DOTS = 400, 1000
 # A forest on more configurations than this takes long and says the same; they are chosen evenly.
 _MOST_FITTED = 2000
 _SHADES = 8
+_MOST_TICKS = 8
 _GRID = 24
 
 
@@ -56,28 +58,38 @@ def _fitted(seen: _Observed) -> tuple[Array, Array]:
 
 def _too_few(trace: Trace, seen: _Observed) -> str:
     """Why a forest cannot be fitted, in a sentence; empty if it can."""
-    if trace.lack() or len(seen.losses) >= _FEWEST:
+    if trace.lack():
         return trace.lack()
+    if len(seen.losses) >= _FEWEST:
+        same = not np.ptp(seen.losses)
+        return f"All {_where(seen.step, len(seen.losses))} have the same value." if same else ""
     return (
         f"This plot needs at least {_FEWEST} configurations with a value at the same step; "
-        f"there are {len(seen.losses)} at step {seen.step}."
+        f"there {'is' if len(seen.losses) == 1 else 'are'} {len(seen.losses)} at step {seen.step}."
     )
 
 
 def _where(step: int, count: int) -> str:
-    return f"{count} configurations at step {step}"
+    return f"{counted('configurations', count)} at step {step}"
 
 
 def _ticks(axis: Axis) -> Ticks:
     """Places in the unit interval and the parameter's values there."""
-    if axis.cells is not None and (axis.cells <= 8 or axis.categorical):
-        places = [(i + 0.5) / axis.cells for i in range(0, axis.cells, -(-axis.cells // 8))]
-        return [(place, shortened(_shown(axis.decode(place)), 12)) for place in places]
+    if axis.cells is not None and (axis.choices or axis.cells <= _MOST_TICKS):
+        return [(place, shortened(_shown(axis.decode(place)), 12)) for place in _apart(axis)]
     low, middle, high = (axis.decode(place) for place in (0.0, 0.5, 1.0))
-    if isinstance(low, str):  # an ordinal parameter with many values
-        return [(place, shortened(str(axis.decode(place)), 12)) for place in (0.0, 0.5, 1.0)]
     log = low > 0 and abs(middle**2 / (low * high) - 1) < 0.2
     return [(axis.encode(value), _shown(value)) for value in tick_places(low, high, log, 4)]
+
+
+def _apart(axis: Axis) -> list[float]:
+    """The places of the values of a finite parameter, without those too close to the one before."""
+    places: list[float] = []
+    for cell in range(axis.cells or 0):
+        place = axis.centre(cell)
+        if not places or place - places[-1] > 1 / _MOST_TICKS - 1e-9:
+            places.append(place)
+    return places
 
 
 def _shown(value: Any) -> str:

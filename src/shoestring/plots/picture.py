@@ -125,6 +125,12 @@ class Picture:
         return list(found.values())
 
 
+def bar_range(count: int) -> tuple[float, float]:
+    """The heights of so many bars, with room for at least three: one alone is not as thick as its panel."""
+    room = 0.5 + max(3 - count, 0) / 2
+    return -room, count - 1 + room
+
+
 def thinned(count: int, most: int = 2000) -> slice:
     """Which of so many marks to draw: all, or evenly chosen ones of very many."""
     return slice(None, None, -(-count // most) or 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoestring.core.budget import UNITS
 from shoestring.errors import BudgetError
-from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, thinned
+from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thinned
 from shoestring.plots.plot import Plot
 from shoestring.plots.style import DASHES, FATES, category, scale
 from shoestring.plots.trace import Source, Trace, trace_of
@@ -42,7 +42,7 @@ class OptimisationHistory:
             Dots(self.spent[shown], self.values[shown], FATES["paused"].color, "reading", opacity=0.8),
             Line(spent, best, FATES["finished"].color, "best so far", width=2.2, steps=True),
         )
-        x_range = (0.0, 1.02 * self.limit) if self.limit else None
+        x_range = (-0.02 * self.limit, 1.02 * self.limit) if self.limit else None
         panel = Panel(
             marks, "", f"{self.unit} spent{axis.remark}", "value", False, axis.log, None, None, x_range, axis.range
         )
@@ -98,8 +98,9 @@ def burn_down(study: Source) -> BurnDown:
     limits = trace.history.ledger.budget.limits()
     keep = _places(len(trace.balances))
     left = {unit: tuple(np.clip(1 - trace.spent(unit)[keep] / limit, 0, 1)) for unit, limit in limits.items()}
-    note = "" if trace.spans else trace.lack()
-    return BurnDown(trace.name, tuple(trace.times()[keep]), left, limits, note)
+    times = trace.times()[keep]
+    note = trace.idle() or ("" if times.any() else "No time was measured yet.")
+    return BurnDown(trace.name, tuple(times), left, limits, note)
 
 
 def _places(count: int) -> list[int]:
@@ -138,13 +139,20 @@ class Shares:
         shares = [100 * part / self.total for _, part in bars]
         mark = Bars(y, [0.0] * len(y), shares, category(color))
         ticks = [(at, label) for at, (label, _) in zip(y, bars, strict=True)]
-        return Panel((mark,), title, f"% of {number(float(self.total))} {self.unit}", y_ticks=ticks, rows=len(bars))
+        label = f"% of {number(float(self.total))} {self.unit}"
+        return Panel((mark,), title, label, y_ticks=ticks, y_range=bar_range(len(bars)), rows=len(bars))
 
 
 @Plot
 def shares(study: Source, *, unit: str | None = None) -> Shares:
-    """Where the budget went: the share of each configuration, and of the grants up to each step."""
+    """Where the budget went: the share of each configuration, and of the grants up to each step.
+
+    By default in the unit of which the largest share is spent, but in steps rather than in evaluations if there are
+    steps: every configuration has the same number of evaluations.
+    """
     trace = trace_of(study)
+    if unit is None and trace.unit == "evaluations" and (trace.history.max_resource or 1) > 1:
+        unit = "steps"
     unit = _known_unit(trace, unit)
     arms: dict[int, float] = {}
     rungs: dict[int, float] = {}
@@ -154,7 +162,6 @@ def shares(study: Source, *, unit: str | None = None) -> Shares:
         rungs[span.goal] = rungs.get(span.goal, 0.0) + used
     best = trace.history.best()
     ordered = sorted(arms.items(), key=lambda item: (-item[1], item[0]))
-    note = "" if trace.spans else trace.lack()
     return Shares(
         trace.name,
         unit,
@@ -162,7 +169,7 @@ def shares(study: Source, *, unit: str | None = None) -> Shares:
         tuple(ordered),
         tuple(sorted(rungs.items())),
         best.arm if best else None,
-        note,
+        trace.idle(),
     )
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shoestring.plots.picture import Bars, Cells, Panel, Picture
+from shoestring.plots.picture import Bars, Cells, Panel, Picture, bar_range
 from shoestring.plots.plot import Plot
 from shoestring.plots.style import FATES, PALE, shade
 from shoestring.plots.trace import Source, Span, Trace, trace_of
@@ -79,7 +79,7 @@ def rungs(study: Source) -> Rungs:
         members[first.setdefault(span.arm, span.goal), span.goal].append(span)
     found = tuple(_rung(trace, bracket, step, spans) for (bracket, step), spans in sorted(members.items()))
     workers, bars = _bars(trace, lambda span: f"to step {span.goal}")
-    return Rungs(trace.name, found, workers, bars, "" if trace.spans else trace.lack())
+    return Rungs(trace.name, found, workers, bars, trace.idle())
 
 
 def _rung(trace: Trace, bracket: int, step: int, spans: list[Span]) -> Rung:
@@ -127,7 +127,14 @@ class Workers:
             Bars(y, [use.busy for use in shown], [use.busy + use.idle for use in shown], PALE, "idle"),
         )
         ticks = [(at, use.worker) for at, use in zip(y, shown, strict=True)]
-        used = Panel(marks, f"{share}, idle {duration(idle)}", "seconds", y_ticks=ticks, rows=len(shown))
+        used = Panel(
+            marks,
+            f"{share}, idle {duration(idle)}",
+            "seconds",
+            y_ticks=ticks,
+            y_range=bar_range(len(shown)),
+            rows=len(shown),
+        )
         return Picture(title, (_timeline(self.bars, self.workers, colors), used))
 
 
@@ -142,7 +149,8 @@ def workers(study: Source) -> Workers:
         busy = _covered([(bar.begin, bar.end) for bar in bars if bar.worker == index])
         begin = min(bar.begin for bar in bars if bar.worker == index)
         uses.append(Use(name, busy, max(total - begin - busy, 0.0)))
-    return Workers(trace.name, tuple(uses), names, bars, "" if trace.spans else trace.lack())
+    note = trace.idle() or ("" if total else "No time was measured yet.")
+    return Workers(trace.name, tuple(uses), names, bars, note)
 
 
 def _covered(stretches: list[tuple[float, float]]) -> float:
@@ -199,4 +207,5 @@ def _timeline(bars: tuple[Bar, ...], workers: tuple[str, ...], colors: dict[str,
     left_out = f", {len(workers) - shown} more not shown" if len(workers) > shown else ""
     title = f"{len(workers)} workers{left_out}" if len(workers) > 1 else ""
     ticks = [(float(shown - 1 - i), name) for i, name in enumerate(workers[:shown])]
-    return Panel(marks, title, "seconds since the first grant", y_ticks=ticks, rows=max(shown, 4))
+    y_range, label = bar_range(shown), "seconds since the first grant"
+    return Panel(marks, title, label, y_ticks=ticks, y_range=y_range, rows=max(shown, 4))

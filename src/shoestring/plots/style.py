@@ -86,6 +86,7 @@ def layout(picture: Picture, width: int) -> Layout:
     if any(panel.table for panel in picture.panels):
         columns = 1
     rows = -(-count // columns)
+    columns = -(-count // rows)  # four panels are two rows of two, not three and one
     usual = int(min(max(0.56 * width / columns, 230), 420))
     heights = [
         max(
@@ -102,7 +103,17 @@ def _height(panel: Panel, usual: int, font: int) -> int:
         return int((len(panel.table.rows) + 1) * 1.7 * font + 3 * font)
     extra = max((len(label) for _, label in panel.x_ticks or ()), default=0)
     room = int(0.5 * font * extra) if turned([label for _, label in panel.x_ticks or ()], 300, font) else 0
-    return max(usual + room, int(panel.rows * 1.6 * font + 7 * font)) if panel.rows else usual + room
+    return room + (int((1.7 * max(panel.rows, 3) + 7) * font) if panel.rows else usual)
+
+
+def text_width(text: str) -> float:
+    """About how wide a text is, in units of the font size; a little more than in most fonts.
+
+    >>> text_width("mm") > text_width("ill")
+    True
+    """
+    wide, narrow = sum(c in "mwMW@%" for c in text), sum(c in "ijltfrI.,:;'| ()" for c in text)
+    return 0.64 * len(text) + 0.34 * wide - 0.28 * narrow
 
 
 def turned(labels: Sequence[str], width: float, font: int) -> bool:

@@ -18,6 +18,7 @@ from shoestring.plots.style import (
     limits,
     shade,
     shortened,
+    text_width,
     tick_places,
     turned,
 )
@@ -171,8 +172,8 @@ class _Axes:
         self.y_ticks = panel.y_ticks or [
             (at, number(float(at))) for at in tick_places(bottom, top, panel.y_log, max(5, int(box.height / 60)))
         ]
-        longest = max((len(shortened(label, 28)) for _, label in self.y_ticks), default=0)
-        self.left = box.left + (longest * _CHARACTER + 1.0 + 1.4 * bool(panel.y)) * box.font
+        longest = max((text_width(shortened(label, 28)) for _, label in self.y_ticks), default=0)
+        self.left = box.left + (longest + 0.8 + 1.4 * bool(panel.y)) * box.font
         self.right = box.left + box.width - (6.5 * box.font if heat else 1.4 * box.font)
         if panel.x_ticks and turned([label for _, label in panel.x_ticks], self.right - self.left, box.font):
             self.left = max(

@@ -17,7 +17,7 @@ from shoestring.core.budget import UNITS
 from shoestring.core.events import Added, Event, Granted, Reported
 from shoestring.core.history import FAILED, History
 from shoestring.errors import MethodError
-from shoestring.ui.formatting import cut
+from shoestring.ui.formatting import cut, states
 
 
 @runtime_checkable
@@ -166,8 +166,13 @@ class Trace:
             return "There is nothing to draw yet: no trial has started."
         failed = [trial for trial in trials if trial.state in FAILED]
         if len(failed) == len(trials):
-            return f"There is no reading: all {len(trials)} trials failed. The first said: {cut(failed[0].message)}"
-        return f"There is no reading yet: of {len(trials)} trials {len(failed)} failed."
+            some = "the only trial" if len(trials) == 1 else f"all {len(trials)} trials"
+            return f"There is no reading: {some} failed. The first said: {cut(failed[0].message)}"
+        return f"There is no reading yet: {states(trials)}."
+
+    def idle(self) -> str:
+        """Why there is nothing to draw of the budget and the workers, in a sentence; empty if something was run."""
+        return "" if self.spans else self.lack() or "Nothing was run yet: all results come from elsewhere."
 
 
 Source = Trace | HasEvents | Iterable[Event]

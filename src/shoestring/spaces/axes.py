@@ -26,7 +26,7 @@ from shoestring.spaces.configspace import ConfigSpace
 class Axis:
     """One parameter as a coordinate: ``cells`` is the number of its values, None if real.
 
-    ``values`` are these in their order, where they are not evenly spaced.
+    ``values`` are these in their order, where they are not evenly spaced; ``choices`` where they were listed.
     """
 
     name: str
@@ -62,8 +62,8 @@ def axis_of(h: Any) -> Axis:
     if isinstance(h, kinds.OrdinalHyperparameter):
         values = [native(value) for value in h.sequence]
         if (h.meta or {}).get("log"):
-            return Axis(h.name, *_of_logarithms(values), len(values), False, values=values)
-        return Axis(h.name, *_of_list(values), len(values), False)
+            return Axis(h.name, *_of_logarithms(values), len(values), False, values=values, choices=values)
+        return Axis(h.name, *_of_list(values), len(values), False, choices=values)
     if not hasattr(h, "lower"):
         raise SpaceError(f"parameter {h.name!r} is a {type(h).__name__}, which shoestring does not know")
     if isinstance(h, kinds.IntegerHyperparameter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shoestring.errors import SpaceError
@@ -18,7 +18,8 @@ def space(*parts: Any, **parameters: Any) -> ConfigSpace.ConfigurationSpace:
     A pair of numbers is a range (two integers: an integer range), ``log(low, high)`` a log range,
     ``ints(low, high, step=...)`` or a Python ``range`` integers in steps, a list a choice, a NumPy array its values, a
     frozen SciPy distribution a range with that prior, any ConfigSpace hyperparameter itself, and any other plain value
-    a constant. Besides rules, the parts may be mappings of more parameters, or another space to start from.
+    a constant. Besides rules, the parts may be mappings of more parameters, where the last one
+    with a name counts, or another space to start from.
 
     >>> import shoestring as ss
     >>> sorted(ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"]))
@@ -28,20 +29,29 @@ def space(*parts: Any, **parameters: Any) -> ConfigSpace.ConfigurationSpace:
     """
     result = ConfigSpace.ConfigurationSpace()
     rules: list[Rule] = []
+    named: dict[str, Any] = {}
     for part in parts:
         if isinstance(part, (When, Forbid)):
             rules.append(part)
         elif isinstance(part, ConfigSpace.ConfigurationSpace):
+            _refuse_twice(result, part)
             result.add_configuration_space("", part, delimiter="")
         elif isinstance(part, Mapping):
-            parameters = {**part, **parameters}
+            named.update(part)
         else:
             raise SpaceError(
                 f"{part!r} is no part of a space; write parameters as keywords, ss.space(lr=(0.0, 1.0)), and rules "
                 "as ss.when(...) or ss.forbid(...)"
             )
-    result.add([parameter(name, spec) for name, spec in parameters.items()])
+    named.update(parameters)
+    _refuse_twice(result, named)
+    result.add([parameter(name, spec) for name, spec in named.items()])
     return _checked(add_rules(result, rules) if rules else result)
+
+
+def _refuse_twice(result: ConfigSpace.ConfigurationSpace, names: Iterable[str]) -> None:
+    if twice := [name for name in names if name in result]:
+        raise SpaceError(f"parameter {twice[0]!r} is given twice: the space to start from has it already")
 
 
 def as_space(given: Any) -> ConfigSpace.ConfigurationSpace:

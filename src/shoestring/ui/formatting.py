@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoestring.core.history import History, TrialRecord, TrialState
+from shoestring.core.budget import counted
+from shoestring.core.history import FAILED, History, TrialRecord, TrialState
 from shoestring.core.journal import Journal
 from shoestring.core.leases import WorkerRecord
 from shoestring.core.recommendation import Best
@@ -60,7 +61,8 @@ def study_line(journal: Journal) -> str:
     parts = [f"{amount(unit, spent[unit])} of {with_unit(unit, limit)} spent" for unit, limit in limits.items()]
     best = history.best()
     found = "no reading yet" if best is None else f"best {best_line(best, history)}"
-    trials = f"{len(history.trials)} trials"
+    failed = sum(trial.state in FAILED for trial in history.trials)
+    trials = counted("trials", len(history.trials)) + (f" ({failed} failed)" if failed else "")
     return f"<study {journal.name!r}: {method_name(history.opened.method)}, {', '.join(parts)}, {trials}, {found}>"
 
 
