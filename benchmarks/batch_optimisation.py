@@ -5,6 +5,7 @@
     python benchmarks/batch_optimisation.py --table tasks      # the main columns and Optuna's by task
     python benchmarks/batch_optimisation.py --table 4.2        # the simulated final round, 60 seeds; also 4.2-published
     python benchmarks/batch_optimisation.py --table 4.2-all    # the same on the whole suite, 3 seeds
+    python benchmarks/batch_optimisation.py --table hebo       # HEBO; SHOESTRING_HEBO names a Python that has it
     python benchmarks/batch_optimisation.py --table peers      # Optuna's TPE and CMA-ES
     python benchmarks/batch_optimisation.py --table peers-gp   # Optuna's GP too, 3 seeds
     python benchmarks/batch_optimisation.py --table variants   # of the default, on selection tasks
@@ -17,7 +18,7 @@ The peers need Optuna.
 
 from __future__ import annotations
 
-from batch_optimisation_parts import columns, cost, final
+from batch_optimisation_parts import columns, cost, final, peers
 from common import main
 
 TABLES = {
@@ -26,6 +27,7 @@ TABLES = {
     "4.2": final.table_4_2,
     "4.2-published": final.table_4_2_published,
     "4.2-all": final.table_4_2_all,
+    "hebo": peers.hebo,
     "peers": columns.peers,
     "peers-gp": columns.peers_gp,
     "variants": columns.variants,

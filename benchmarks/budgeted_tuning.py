@@ -3,17 +3,19 @@
     python benchmarks/budgeted_tuning.py --figure 1a --seeds 100
     python benchmarks/budgeted_tuning.py --table curves --seeds 10    # hours
     python benchmarks/budgeted_tuning.py --figure 3
+    python benchmarks/budgeted_tuning.py --table smac --seeds 10      # SHOESTRING_SMAC names a Python that has SMAC3
 
 Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019. The recorded curves are looked for in
 the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are kept (kept.py).
 """
 
-from budgeted_tuning_parts import curves, families, pools, synthetic
+from budgeted_tuning_parts import curves, families, peers, pools, synthetic
 from common import main
 
 TABLES = {
     "cost": synthetic.cost,
     "forecast-cost": synthetic.forecast_cost,
+    "smac": peers.smac,
     "trap": synthetic.trap,
     "curves": curves.table,
 }

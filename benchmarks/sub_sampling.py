@@ -7,6 +7,7 @@
     python benchmarks/sub_sampling.py --table 3            # architecture search, 20 seeds
     python benchmarks/sub_sampling.py --table 7            # 32 virtual workers, equal duration, 10 seeds
     python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 8 seeds
+    python benchmarks/sub_sampling.py --table seeds        # networks with a new initialisation a replicate, 20 seeds
     python benchmarks/sub_sampling.py --table theorem      # Theorem 1 and Corollary 2, 40 runs
     python benchmarks/sub_sampling.py --figure 2           # also 3, 4 and 9; pictures in benchmarks/figures/
     python benchmarks/sub_sampling.py --quick --json
@@ -18,13 +19,25 @@ SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are kept (kept.py
 from __future__ import annotations
 
 from common import main
-from sub_sampling_parts import curves, decisions, duration, hartmann, networks, rate, regret, table1, utilisation
+from sub_sampling_parts import (
+    curves,
+    decisions,
+    duration,
+    hartmann,
+    networks,
+    rate,
+    regret,
+    seed_noise,
+    table1,
+    utilisation,
+)
 
 TABLES = {
     "1": table1.table,
     "3": networks.table,
     "7": duration.table,
     "liars": duration.liars,
+    "seeds": seed_noise.table,
     "theorem": rate.table,
     "curves": curves.table,
     "hartmann": hartmann.table,

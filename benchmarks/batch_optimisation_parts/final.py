@@ -44,7 +44,7 @@ def _by_rule(samplers: Mapping[str, Sampler], seeds: int) -> list[Row]:
     for name, sampler in samplers.items():
         found: dict[str, list[float]] = {}
         for rule, (scheduler, paper) in RULES.items():
-            found[rule] = _results(task, sampler, scheduler, seeds)
+            found[rule] = results(task, sampler, scheduler, seeds)
             score = contest_score(found[rule], task.best, task.reference)
             rows.append(row(f"{name}, {rule}: reward", found[rule]))
             rows.append(row(f"{name}, {rule}: score", [score], paper=paper if name == PUBLISHED else None))
@@ -54,7 +54,7 @@ def _by_rule(samplers: Mapping[str, Sampler], seeds: int) -> list[Row]:
     return rows
 
 
-def _results(task: Task, sampler: Sampler, scheduler: Scheduler, seeds: int) -> list[float]:
+def results(task: Task, sampler: Sampler, scheduler: Scheduler, seeds: int) -> list[float]:
     """The best complete value of each seed."""
     contest, method = Contest.final(task), compose(sampler, scheduler)
     return [
@@ -70,8 +70,8 @@ def table_4_2_all(options: Options) -> list[Row]:
     for name in (PUBLISHED, "random"):
         for rule in ("no early stop", "SH", "A and B"):
             sampler, scheduler = EVERY[name], RULES[rule][0]
-            results = [_results(task, sampler, scheduler, seeds) for task in tasks]
-            pairs = zip(tasks, results, strict=True)
+            ends = [results(task, sampler, scheduler, seeds) for task in tasks]
+            pairs = zip(tasks, ends, strict=True)
             found[f"{name}, {rule}"] = [contest_score(values, task.best, task.reference) for task, values in pairs]
     for what, values in found.items():
         rows.append(row(f"{what}: score", values))

@@ -32,7 +32,7 @@ def figure_a2(options: Options) -> list[Row]:
     rows, (figure, panels) = list[Row](), new_figure(1, 3, (4.2, 3.2))
     for panel, (problem, rewards) in zip(panels[0], bandit_problems().items(), strict=True):
         for name, (policy, rule) in contenders_a1().items():
-            seeds = range(min(options.seeds, 5))
+            seeds = range(options.seeds)
             tuners = [online.OnlineTuner([0, 1, 2], policy, rule, horizon=len(rewards), seed=seed) for seed in seeds]
             paths = [np.cumsum(regrets(tuner, rewards, seed)) for seed, tuner in zip(seeds, tuners, strict=True)]
             averages = np.array(paths) / np.arange(1, len(rewards) + 1)

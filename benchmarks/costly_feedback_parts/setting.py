@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+from kept import key, runs
 from numpy.typing import NDArray
 
 from shoestring import online
@@ -63,16 +64,27 @@ def known(rate: float, **changes: Any) -> online.TVGPUCB:
 def on_the_same_paths(
     contenders: Callable[[float], Contenders], rates: Sequence[float], seeds: int
 ) -> Iterator[tuple[float, str, Array]]:
-    """Per rate and contender: regret and looks of every seed, shape (seeds, 2)."""
+    """Per rate and contender: regret and looks of every seed, shape (seeds, 2). Finished runs are kept (kept.py)."""
     for rate in rates:
         found: dict[str, list[tuple[float, int]]] = {}
         for seed in range(seeds):
-            rewards = moving_function(seed, rate)
             for name, (policy, rule) in contenders(rate).items():
-                regret, looks = play(online.OnlineTuner(GRID, policy, rule, horizon=ROUNDS, seed=seed), rewards, seed)
-                found.setdefault(name, []).append((regret, looks))
+                identity = key("moving function", seed, f"{policy}, {rule}", rate=rate, rounds=ROUNDS)
+                found.setdefault(name, []).append(
+                    runs().get(identity, lambda: _played(seed, rate, policy, rule))  # noqa: B023
+                )
         for name, values in found.items():
             yield rate, name, np.array(values)
+
+
+def _played(seed: int, rate: float, policy: Any, rule: Any) -> tuple[float, int]:
+    tuner = online.OnlineTuner(GRID, policy, rule, horizon=ROUNDS, seed=seed)
+    return play(tuner, _last_path(seed, rate), seed)
+
+
+@lru_cache(1)
+def _last_path(seed: int, rate: float) -> Array:
+    return moving_function(seed, rate)
 
 
 def bandit_problems() -> dict[str, Array]:
