@@ -8,8 +8,8 @@
     python benchmarks/augment.py --figure 2         # the heat map; 2-both: of two data sets; in benchmarks/figures/
     python benchmarks/augment.py --quick --json
 
---seeds is the number of searches (3); each has three trainings, or one where errors are by search. Images are looked for
-in the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE finished searches and trainings are kept (kept.py). Needs torch,
+--seeds is the number of searches (3); each has three trainings, or one where errors are by search. Images are read from
+the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE finished searches and trainings are kept (kept.py). Needs torch,
 Pillow and matplotlib.
 """
 
