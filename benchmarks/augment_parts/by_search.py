@@ -75,7 +75,7 @@ def _rows(by_name: dict[str, Callable[[int], Run]], seeds: int) -> list[Row]:
 
 def architecture(options: Options) -> list[Row]:
     """Transfer to a second architecture: policies found with the small network train a residual one"""
-    chosen = ("no augmentation", "uniform", "density matching", "found, by mean", "union, by mean")
+    chosen = ("no augmentation", "uniform", "found, by mean", "union, by mean")
     every = contenders(QUICK if options.quick else FULL, "residual")
     return _rows({name: every[name] for name in chosen}, options.seeds)
 

@@ -2,7 +2,7 @@
 
 Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter optimization,
 arXiv:2007.05670, section 8.2. Tuned are the number of operations that an image gets, and a weight and a level for each
-of five families of operations. A step is three epochs, and every trial starts from an initialisation of its own. The
+of five families of operations. A step is two epochs, and every trial starts from an initialisation of its own. The
 configuration that a study recommends is trained again with seeds that no trial had, and tested on images that the
 study did not see.
 
@@ -47,7 +47,7 @@ SPACE = ss.space(
     **{f"{family}_weight": (0.0, 1.0) for family in FAMILIES},
     **{f"{family}_level": (0, LEVELS - 1) for family in FAMILIES},
 )
-STEPS, EPOCHS, BATCH, RATE = 27, 3, 50, 0.1  # steps of a training, epochs of a step
+STEPS, EPOCHS, BATCH, RATE = 27, 2, 50, 0.1  # steps of a training, epochs of a step
 TRAININGS, AT = 15, (1, 2, 4, 8, 15)  # full trainings of a study, and where its progress is read
 FINALS = 3
 METHODS = ("random", "bohb", "boss", "boss-mss", "auto")
