@@ -130,15 +130,15 @@ def fixed(operations: int) -> dict[str, Any]:
 
 def _all(data: str, options: Options) -> dict[str, list[dict[str, Any]]]:
     """The runs of every method, seed by seed, so that a run that is cut short has whole seeds."""
-    trainings = 3 if options.quick else TRAININGS
+    epochs, trainings = STEPS * EPOCHS, 3 if options.quick else TRAININGS
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in (*WITHOUT, *METHODS)}
     for seed in range(options.seeds):
         for name, operations in WITHOUT.items():
             work = lambda: {"test": tested(data, fixed(operations), seed)}  # noqa: B023, E731
-            found[name].append(done(data, seed, f"tuning: {name}", work))
+            found[name].append(done(data, seed, f"tuning: {name}", work, epochs=epochs))
         for name in METHODS:
             work = lambda: studied(data, name, seed, trainings)  # noqa: B023, E731
-            found[name].append(done(data, seed, f"tuning: {name}", work, trainings=trainings))
+            found[name].append(done(data, seed, f"tuning: {name}", work, epochs=epochs, trainings=trainings))
     return found
 
 
