@@ -7,6 +7,7 @@ Also what is beyond the papers (``--table rules``) and what a round costs (``--t
     python benchmarks/costly_feedback.py --table rules --seeds 40
     python benchmarks/costly_feedback.py --table cost
     python benchmarks/costly_feedback.py --table 1 --seeds 3         # the self-tuning network and Figure 3; needs torch
+    python benchmarks/costly_feedback.py --table 2 --seeds 10        # contrastive learning; needs torch
     python benchmarks/costly_feedback.py --table quotas --seeds 10   # two quotas, L_T, and the bounds of the theorems
     python benchmarks/costly_feedback.py --figure 1 --seeds 20
     python benchmarks/costly_feedback.py --figure A2 --seeds 5       # also A1
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import Options, main
-from costly_feedback_parts import bounds, figures_a1_a2, self_tuning
+from costly_feedback_parts import bounds, contrastive, figures_a1_a2, self_tuning
 from costly_feedback_parts.setting import (
     GRID,
     NOISE,
@@ -311,6 +312,7 @@ def _draw_model(axes: Any, tuner: online.OnlineTuner, rewards: Array) -> None:
 
 TABLES = {
     "1": self_tuning.table,
+    "2": contrastive.table,
     "A1": table_a1,
     "A2": table_a2,
     "quotas": bounds.table,

@@ -1,21 +1,23 @@
-"""Table 3.1 with the thesis's mean throughout, published policies and density matching; and another architecture.
+"""Tables with errors by search: 3.1 with the thesis's mean throughout, 3.5, 3.7, other architectures, fresh seeds.
 
 Every number is a search, or a training seed for what needs no search; a search has one training. So errors include the
-variation between searches.
+variation between searches. Density matching and published policies are next to Table 3.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from statistics import fmean
 
 from common import Options
 from measurements import Row, row
 
 from augment_parts import density, published
 from augment_parts.runs import FULL, QUICK, Scale, baseline, trained, with_found
+from augment_parts.tables import interval
 
-CIFAR, SEARCH = "cifar10", "eop-mean"
+CIFAR, FASHION, SEARCH = "cifar10", "fashion_mnist", "eop-mean"
+FRESH = 100  # the first of the training seeds that no choice was made on
 Run = dict[str, float]
 NO_SEARCH = ("no augmentation", "uniform", "RandAugment", "AutoAugment, CIFAR-10", "AutoAugment, SVHN")
 
@@ -66,8 +68,8 @@ def _rows(by_name: dict[str, Callable[[int], Run]], seeds: int) -> list[Row]:
         rows.append(row(f"{name}: accuracy", [run["accuracy"] for run in results]))
         rows.append(row(f"{name}: loss", [run["loss"] for run in results]))
         if name != "uniform":
-            pairs: Any = zip(results, runs["uniform"], strict=True)
-            rows.append(row(f"{name} − uniform: accuracy", [a["accuracy"] - b["accuracy"] for a, b in pairs]))
+            accuracies = ([run["accuracy"] for run in either] for either in (results, runs["uniform"]))
+            rows += _difference(f"{name} − uniform: accuracy", *accuracies)
     return rows
 
 
@@ -76,3 +78,55 @@ def architecture(options: Options) -> list[Row]:
     chosen = ("no augmentation", "uniform", "found, by mean", "union, by mean")
     every = contenders(QUICK if options.quick else FULL, "residual")
     return _rows({name: every[name] for name in chosen}, options.seeds)
+
+
+def table_fresh(options: Options) -> list[Row]:
+    """The policies found and uniform ones, with training seeds that no choice was made on; three for each search"""
+    scale, n = (QUICK, 1) if options.quick else (FULL, 3)
+    uniform, found = [], []
+    for search in range(options.seeds):
+        seeds = range(FRESH + n * search, FRESH + n * (search + 1))
+        uniform.append(fmean(baseline(CIFAR, "uniform", seed, scale)["accuracy"] for seed in seeds))
+        plays = (with_found(CIFAR, "eop-shrunk", search, seed, "top 112", scale=scale) for seed in seeds)
+        found.append(fmean(run["accuracy"] for run in plays))
+    rows = [row("uniform: accuracy", uniform), row("found: accuracy", found)]
+    return [*rows, *_difference("found − uniform", found, uniform)]
+
+
+def table_3_5(options: Options) -> list[Row]:
+    """Transfer between CIFAR-10 and Fashion-MNIST, and direct search"""
+    scale, seeds, rows = QUICK if options.quick else FULL, range(options.seeds), list[Row]()
+    for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
+        found = {
+            name: [with_found(data, "eop-shrunk", seed, seed, "top 112", origin, scale)["accuracy"] for seed in seeds]
+            for name, origin in (("found on it", None), (f"found on {source}", source))
+        }
+        plain = ("no augmentation", "uniform")
+        found |= {name: [baseline(data, name, seed, scale)["accuracy"] for seed in seeds] for name in plain}
+        rows += [row(f"{data}: {name}", values) for name, values in found.items()]
+        rows += _difference(f"{data}: transferred − direct", found[f"found on {source}"], found["found on it"])
+        rows += _difference(f"{data}: direct − uniform", found["found on it"], found["uniform"])
+    return rows
+
+
+def table_3_7(options: Options) -> list[Row]:
+    """Pruning of pairs, of policies, and none, at equal steps, with the thesis's estimate"""
+    scale = QUICK if options.quick else FULL
+    names = {"no pruning": ("none", 78.91), "successive halving": ("sh", 79.23), "EOP": ("eop", 79.61)}
+    found = {
+        name: [
+            with_found(CIFAR, f"{kind}-mean-half", seed, seed, "union", scale=scale)["accuracy"]
+            for seed in range(options.seeds)
+        ]
+        for name, (kind, _) in names.items()
+    }
+    rows = [row(f"{name}: accuracy", values, paper=names[name][1]) for name, values in found.items()]
+    for name in ("no pruning", "successive halving"):
+        rows += _difference(f"EOP − {name}", found["EOP"], found[name])
+    return rows
+
+
+def _difference(name: str, one: list[float], other: list[float]) -> list[Row]:
+    """Paired by search, with its 95 % confidence interval."""
+    values = [a - b for a, b in zip(one, other, strict=True)]
+    return [row(name, values), *interval(name, values)]

@@ -32,9 +32,10 @@ FULL, QUICK = Scale(2000, setting.EPOCHS, 3), Scale(150, 4, 1)
 # The kinds of search: pruning, estimate, and what else differs; each of the three ablations has half of the steps.
 SEARCHES: dict[str, dict[str, Any]] = {
     "eop-shrunk": {"pruning": "eop", "estimate": "shrunk"},
-    "eop-mean": {"pruning": "eop", "estimate": "mean", "share": 0.5},
-    "sh-mean": {"pruning": "sh", "estimate": "mean", "share": 0.5},
-    "none-mean": {"pruning": "none", "estimate": "mean", "share": 0.5},
+    "eop-mean": {"pruning": "eop", "estimate": "mean"},
+    "eop-mean-half": {"pruning": "eop", "estimate": "mean", "share": 0.5},
+    "sh-mean-half": {"pruning": "sh", "estimate": "mean", "share": 0.5},
+    "none-mean-half": {"pruning": "none", "estimate": "mean", "share": 0.5},
 }
 
 

@@ -45,7 +45,7 @@ def _less(one: Runs, other: Runs, what: str) -> list[float]:
     return [a[what] - b[what] for a, b in zip(one, other, strict=True)]
 
 
-def _interval(name: str, values: Sequence[float]) -> list[Row]:
+def interval(name: str, values: Sequence[float]) -> list[Row]:
     """The ends of the 95 % confidence interval of a mean."""
     if len(values) < 2:
         return []
@@ -73,35 +73,7 @@ def table_3_1(options: Options) -> list[Row]:
         for other in ("uniform", "RandAugment"):
             difference = _less(runs[name], runs[other], "accuracy")
             rows.append(row(f"{name} − {other}: accuracy", difference, at_least=-1.5))
-            rows += _interval(f"{name} − {other}", difference)
-    return rows
-
-
-def table_fresh(options: Options) -> list[Row]:
-    """The policies found and uniform ones, with training seeds that no choice was made on."""
-    scale = _scale(options)
-    seeds = range(options.seeds * scale.trainings, 2 * options.seeds * scale.trainings)
-    uniform = [baseline(CIFAR, "uniform", seed, scale) for seed in seeds]
-    found = [
-        with_found(CIFAR, "eop-shrunk", seed // scale.trainings % options.seeds, seed, "top 112", scale=scale)
-        for seed in seeds
-    ]
-    difference = _less(found, uniform, "accuracy")
-    rows = [row("uniform: accuracy", _of(uniform, "accuracy")), row("found: accuracy", _of(found, "accuracy"))]
-    return [*rows, row("found − uniform", difference), *_interval("found − uniform", difference)]
-
-
-def table_3_5(options: Options) -> list[Row]:
-    """Transfer between CIFAR-10 and Fashion-MNIST, and direct search."""
-    rows = []
-    for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
-        direct = _found(options, "eop-shrunk", "top 112", data=data)
-        moved = _found(options, "eop-shrunk", "top 112", data=data, source=source)
-        for name in ("no augmentation", "uniform"):
-            rows.append(row(f"{data}: {name}", _of(_baseline(options, data, name), "accuracy")))
-        rows.append(row(f"{data}: found on it", _of(direct, "accuracy")))
-        rows.append(row(f"{data}: found on {source}", _of(moved, "accuracy")))
-        rows.append(row(f"{data}: transferred − direct", _less(moved, direct, "accuracy")))
+            rows += interval(f"{name} − {other}", difference)
     return rows
 
 
@@ -115,17 +87,6 @@ def table_3_6(options: Options) -> list[Row]:
     ]
 
 
-def table_3_7(options: Options) -> list[Row]:
-    """Pruning of pairs, of policies, and none, at equal steps, with the thesis's estimate."""
-    names = {"none-mean": ("no pruning", 78.91), "sh-mean": ("successive halving", 79.23), "eop-mean": ("EOP", 79.61)}
-    runs = {kind: _found(options, kind) for kind in names}
-    rows = [row(f"{name}: accuracy", _of(runs[kind], "accuracy"), paper=paper) for kind, (name, paper) in names.items()]
-    for kind in ("none-mean", "sh-mean"):
-        difference = _less(runs["eop-mean"], runs[kind], "accuracy")
-        rows += [row(f"EOP − {names[kind][0]}", difference), *_interval(f"EOP − {names[kind][0]}", difference)]
-    return rows
-
-
 def table_estimate(options: Options) -> list[Row]:
     """The shrunk estimate and the thesis's mean: the same plays, the union chosen by one or the other."""
     shrunk, mean = _found(options, "eop-shrunk"), _found(options, "eop-shrunk", "union by mean")
@@ -133,7 +94,7 @@ def table_estimate(options: Options) -> list[Row]:
     for what in ("accuracy", "loss"):
         difference = _less(shrunk, mean, what)
         rows += [row(f"shrunk: {what}", _of(shrunk, what)), row(f"mean: {what}", _of(mean, what))]
-        rows += [row(f"shrunk − mean: {what}", difference), *_interval(f"shrunk − mean: {what}", difference)]
+        rows += [row(f"shrunk − mean: {what}", difference), *interval(f"shrunk − mean: {what}", difference)]
     return rows
 
 
