@@ -5,6 +5,9 @@
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
     python benchmarks/defaults.py --table default         # the default alone on the continuous problems
     python benchmarks/defaults.py --table default-rows    # the default alone with rows as arms
+    python benchmarks/defaults.py --table default-smooth  # the default and random search on smooth functions
+    python benchmarks/defaults.py --table default-failures   # the default and bohb where parts of the space fail
+    python benchmarks/defaults.py --table default-trainings  # the default alone on real trainings
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
@@ -29,6 +32,9 @@ TABLES = {
     "rows": tables.rows,
     "default": tables.default,
     "default-rows": tables.default_rows,
+    "default-smooth": tables.default_smooth,
+    "default-failures": tables.default_failures,
+    "default-trainings": training_tables.default_trainings,
     "trainings": training_tables.trainings,
     "recommendation": recommendation.table,
     "retraining": recommendation.retraining,
