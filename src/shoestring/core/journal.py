@@ -61,6 +61,7 @@ class Journal:
         # How the method is found if it was not given: by the study, which knows the classes that are registered.
         self.find_method: Callable[[], Method] | None = None
         self.worker = ""
+        self.still = False  # whether the history stays as it is, for somebody who shows it
         self.retries = RETRIES
         self._crowded_until = -math.inf
         self._waited_at = -1
@@ -74,6 +75,8 @@ class Journal:
 
     def sync(self) -> bool:
         """Read what others appended; whether there was anything."""
+        if self.still:
+            return False
         looked = self.clock.ticks()
         events = self.log.read(self.study, self.history.position)
         for event in events:
