@@ -292,7 +292,27 @@ class TestResults:
         assert "0.1" in report(study)
 
 
+class CountsAppends(MemoryLog):
+    appends = 0
+
+    def append(self, study, events, expect):
+        self.appends += 1
+        super().append(study, events, expect)
+
+
 class TestWarmStart:
+    def test_many_results_are_appended_together(self):
+        log, first, other = CountsAppends(), study_of(), study_of()
+        for i in range(20):
+            first.add({"x": i / 20, "y": 0.5}, 1.0)
+        other.add({"x": 0.5, "y": 0.5}, 1.0)
+        other.add({"x": 0.5, "y": 0.25}, 1.0)
+        second = study_of(storage=log)
+        assert second.add_from(ss.warm_start(first, other)) == 22
+        assert log.appends == 2, "a result that is in both is compared with what was added before"
+        assert len(second.trials) == 21
+        assert [trial.config for trial in second.trials[:20]] == [trial.config for trial in first.trials]
+
     def test_the_same_space(self):
         first = ss.tune(curve, SPACE, budget="60 steps", max_resource=9, method="asha")
         second = study_of("tpe")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common import Options
+from kept import key, runs
 from measurements import Row, row
 from simulation import violations
 
@@ -36,12 +37,17 @@ def decisions(options: Options) -> list[Row]:
     for method in methods:
         known: dict[int, float] = {}
         for workers in (count for count in WORKERS if count <= most):
-            times = [time_of_a_decision(method, workers, seed) for seed in range(options.seeds)]
+            times = [_kept_time(method, workers, seed) for seed in range(options.seeds)]
             rows.append(row(f"{method}, {workers:,} workers: CPU ms", [1000 * one for one in times]))
             known[workers] = statistics.median(times)
         growth = max(known[10 * workers] / known[workers] for workers in known if 10 * workers in known)
         rows.append(row(f"{method}: largest growth for ten times the workers", [growth], at_most=10.0))
     return rows
+
+
+def _kept_time(method: str, workers: int, seed: int) -> float:
+    name = key("cost of a decision", seed, method, workers=workers, readings=READINGS, timed=TIMED)
+    return float(runs().get(name, lambda: time_of_a_decision(method, workers, seed)))
 
 
 def time_of_a_decision(method: str, workers: int, seed: int) -> float:

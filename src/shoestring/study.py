@@ -19,6 +19,7 @@ from shoestring.core.known import Initial, WarmStart, add_results, added, enqueu
 from shoestring.core.leases import WorkerRecord, worker_records
 from shoestring.core.readings import readings_by_step, refuse_other_value
 from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule, required_best
+from shoestring.core.trial_rows import frame
 from shoestring.core.verification import Verification, verified
 from shoestring.errors import MethodError, ReadingError, StudyMismatch
 from shoestring.executors.base import Objective, warn_of_another_objective
@@ -344,13 +345,13 @@ class Study:
 
     def frame(self) -> pandas.DataFrame:
         """The readings as a pandas DataFrame, one row per reading (needs pandas)."""
-        return _frame(self.rows(), "study.frame() needs pandas: pip install pandas, or use study.rows()")
+        return frame(self.rows(), "study.frame() needs pandas: pip install pandas, or use study.rows()")
 
     def trials_frame(self) -> pandas.DataFrame:
         """The trials as a pandas DataFrame, one row per trial: state, value, steps, seconds, cost, reason, message and
         configuration. ``value`` is what the study's rule makes of the readings, at ``step`` (needs pandas)."""
         rows = [trial.summary() for trial in self.history.trials]
-        return _frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")
+        return frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")
 
     def __repr__(self) -> str:
         """The study in one line."""
@@ -394,14 +395,6 @@ class Study:
 
         def __getattr__(self, name: str) -> Any:
             raise missing_attribute("study", "a Study", name)
-
-
-def _frame(rows: list[dict[str, Any]], need: str) -> pandas.DataFrame:
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(need) from None
-    return pandas.DataFrame(rows)
 
 
 def _message(error: object) -> str:

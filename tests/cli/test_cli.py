@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shoestring as ss
-from shoestring.cli import main
+from shoestring.cli import inspection, main
 from shoestring.logs import open_log
 from tests.stored import edit, seal
 
@@ -486,6 +486,18 @@ def test_the_limits_of_a_run_are_options(folder):
 def test_a_limit_that_cannot_be_is_named_as_an_option(folder, option, given):
     message = refused("run", "train.py:once", "--space", "wide", "--budget", "9 trials", option, given)
     assert message.startswith(f"shoestring: {option} is ")
+
+
+def test_the_status_is_of_one_moment_while_others_go_on(folder, monkeypatch):
+    """Whoever works on the study starts another trial at each look at it."""
+    study = ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", method="random", storage="s.db", name="s")
+    study.ask()
+    trend = inspection.trace_of
+    monkeypatch.setattr(inspection, "trace_of", lambda shown: [study.ask(), trend(shown)][1])
+    text = good("status", "s.db")
+    assert "trials      1: 1 running" in text
+    assert text.count("  running ") == 1
+    assert "runs trial 0)" in text
 
 
 def test_who_gave_the_budget_is_said_in_words(folder):

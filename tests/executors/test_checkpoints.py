@@ -264,6 +264,23 @@ def test_a_full_disk_stops_the_run_charges_nothing_and_the_study_continues(tmp_p
     assert study.spent.steps == 45
 
 
+@pytest.mark.parametrize("executor", [Inline(), Processes(1)], ids=["inline", "processes"])
+def test_a_worker_whose_trial_was_taken_over_leaves_no_folder_behind(tmp_path, executor):
+    def taken_over(trial):
+        for step, value in enumerate(writing(trial), trial.start + 1):
+            if (trial.index, step) == (0, 2):
+                other = ss.Study.load(tmp_path / "a.db")
+                other.release(0)
+                other.tell(other.ask(), {9: 0.5})
+            yield value
+
+    study = ss.Study(SPACE, budget="27 steps", method="random", max_resource=9, storage=tmp_path / "a.db")
+    study.run(taken_over, executor=executor)
+    assert study.trials[0].holders > 0
+    assert (study.trials[0].state, study.trials[0].readings[9].value) == ("finished", 0.5)
+    assert not list(tmp_path.glob("a.db.files/*/trial-0/work*"))
+
+
 def test_trials_are_let_go_of_when_there_is_room_to_say_so(tmp_path, monkeypatch):
     """On a full disk the database cannot be written either, until files that nobody needs are deleted."""
     append, clean_up, room = SqliteLog.append, Keeper.clean_up, []

@@ -50,6 +50,8 @@ def status(storage: str, name: str | None, as_json: bool) -> None:
     """
     names = [name] if name else open_log(storage, create=False).studies()
     studies = [Study.load(storage, each) for each in names] or [Study.load(storage, None)]
+    for study in studies:
+        study._journal.still = True  # all that is shown is of one moment, while others go on
     if as_json:
         found = [summary(study) for study in studies]
         print_json(found if len(found) > 1 else found[0])

@@ -134,11 +134,10 @@ class History:
     ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in log order and
     only grow, so that a cache can be updated by what is new (:class:`Cursor`). ``granted_after`` has for each grant how
     many readings and closings came before it. ``running`` has the running trials by index; ``codec`` translates
-    configurations; ``max_resource`` and ``seed`` are those of the study. ``queue`` has the
-    configurations that the user enqueued and that were not tried yet, ``arm_of`` the arm of a configuration by its key,
-    and ``given`` is how many arms the user gave. ``lowest`` is the reading with the lowest loss (trial, step, loss),
-    ``spent_then`` what was spent when it came; ``stopped`` is why the study was stopped before its end, empty if it was
-    not.
+    configurations; ``max_resource`` and ``seed`` are those of the study. ``queue`` has the configurations that the user
+    enqueued and that were not tried yet, ``arm_of`` the arm of a configuration by its key, and ``given`` is how many
+    arms the user gave. ``lowest`` is the reading with the lowest loss (trial, step, loss), ``spent_then`` what was
+    spent when it came; ``stopped`` is why the study was stopped before its end, empty if it was not.
     """
 
     opened: Opened
@@ -288,16 +287,9 @@ class History:
         if event.trial == len(self.trials):
             arm = self.arms[event.arm]
             trial = TrialRecord(
-                event.trial,
-                event.arm,
-                event.replicate,
-                event.seed,
-                arm.config,
-                event.worker,
-                0,
-                event.until,
+                event.trial, arm.index, event.replicate, event.seed, arm.config, event.worker, 0, event.until,
                 event.reserved,
-            )
+            )  # fmt: skip
             self.trials.append(trial)
             arm.trials.append(trial)
             self.ledger.evaluations += 1

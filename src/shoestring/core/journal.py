@@ -6,7 +6,6 @@ first, the new events are read and the change is decided again.
 
 from __future__ import annotations
 
-import gc
 import logging
 import math
 import weakref
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Done, Method, Wait
-from shoestring.core.event_log import EventLog, TurnLog, checked_name
+from shoestring.core.event_log import EventLog, TurnLog, checked_name, uncollected
 from shoestring.core.events import (
     Added,
     Adopted,
@@ -62,6 +61,7 @@ class Journal:
         # How the method is found if it was not given: by the study, which knows the classes that are registered.
         self.find_method: Callable[[], Method] | None = None
         self.worker = ""
+        self.still = False  # whether the history stays as it is, for somebody who shows it
         self.retries = RETRIES
         self._crowded_until = -math.inf
         self._waited_at = -1
@@ -75,6 +75,8 @@ class Journal:
 
     def sync(self) -> bool:
         """Read what others appended; whether there was anything."""
+        if self.still:
+            return False
         looked = self.clock.ticks()
         events = self.log.read(self.study, self.history.position)
         for event in events:
@@ -87,15 +89,19 @@ class Journal:
 
     def _append(self, make: Callable[[], Event | None]) -> Event | None:
         """Append what ``make`` decides on the current history; None appends nothing."""
+        return next(iter(self._append_all(lambda: [make()])), None)
+
+    def _append_all(self, make: Callable[[], list[Event | None]]) -> list[Event]:
+        """The same for several events, each of which is decided as if the others were not."""
         while True:
             with self._turn():
-                event = make()
-                if event is None:
-                    return None
-                self.history.check(event)
-                if self._appended([event], self.history.position):
-                    self.history.absorb(event)
-                    return event
+                events = [event for event in make() if event is not None]
+                for event in events:
+                    self.history.check(event)
+                if not events or self._appended(events, self.history.position):
+                    for event in events:
+                        self.history.absorb(event)
+                    return events
             self.sync()
 
     def _appended(self, events: Sequence[Event], position: int) -> bool:
@@ -346,10 +352,13 @@ class Journal:
 
         self._append(make)
 
-    def put(self, make: Callable[[History], Event | None]) -> Event | None:
-        """Append what is made of the history, with all that other processes added; None appends nothing."""
+    def put(self, *makes: Callable[[History], Event | None]) -> None:
+        """Append what is made of the history, with all that other processes added; None appends nothing.
+
+        Several events are appended together, and each is made as if the others were not.
+        """
         self.sync()
-        return self._append(lambda: make(self.history))
+        self._append_all(lambda: [make(self.history) for make in makes])
 
     def files(self) -> Path:
         """Where the files of this study's trials belong."""
@@ -386,15 +395,3 @@ def _cost_of(given: object) -> float:
         return checked_reading(Reading(0.0, cost=given.cost)).cost or 0.0
     except ReadingError:
         return 0.0
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without garbage collection: of what is read from a log nothing is garbage, and looking for it takes a third."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

@@ -8,7 +8,7 @@ is paused and can be continued, from its first step on because there are no file
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -21,6 +21,9 @@ from shoestring.errors import ReadingError, SpaceError
 from shoestring.spaces.codec import Codec, Config
 
 _logger = logging.getLogger("shoestring")
+
+# So many results are added to a storage at once.
+_BATCH = 500
 
 
 def is_known(history: History, config: Mapping[str, Any]) -> bool:
@@ -146,11 +149,23 @@ def add_results(journal: Journal, warm: WarmStart) -> int:
     if unknown:
         raise SpaceError(f"fill has {unknown[0]!r}, which is no parameter of the space of {journal.name!r}")
     results, outside = results_for(journal.history, warm)
-    for one in results:
-        journal.put(partial(_added, one))
+    for batch in _batches(results):
+        journal.put(*(partial(_added, one) for one in batch))
     if outside:
         _logger.warning("%d results were not taken: they are outside of the space of %r", outside, journal.name)
     return len(results)
+
+
+def _batches(results: Sequence[Result]) -> Iterator[list[Result]]:
+    """The results in parts that are added together; a configuration is in none twice, as its results are compared."""
+    batch: dict[object, Result] = {}
+    for one in results:
+        key = Codec.key(one.config)
+        if key in batch or len(batch) == _BATCH:
+            yield list(batch.values())
+            batch = {}
+        batch[key] = one
+    yield list(batch.values())
 
 
 def _added(result: Result, history: History) -> Added | None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from shoestring.core.readings import Reading
 
 if TYPE_CHECKING:
+    import pandas
+
     from shoestring.core.history import TrialRecord
 
 
@@ -49,3 +51,12 @@ def reading_rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
         for kind, values in (("metric", reading.metrics), ("config", trial.config)):
             row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
         yield row
+
+
+def frame(rows: list[dict[str, Any]], need: str) -> pandas.DataFrame:
+    """Rows as a data frame; ``need`` says what to do without pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(need) from None
+    return pandas.DataFrame(rows)

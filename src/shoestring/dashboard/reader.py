@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from shoestring.core.event_log import EventLog
+from shoestring.core.event_log import EventLog, uncollected
 from shoestring.core.history import History
-from shoestring.core.journal import uncollected
 from shoestring.core.leases import WorkerRecord, worker_records
 from shoestring.core.workers import ticks
 from shoestring.errors import ShoestringError, StorageError

@@ -133,6 +133,10 @@ class TrialFiles:
             for folder in self._root.glob("work*"):
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def abandon(self) -> None:
+        """Delete the ``work`` of a worker that does not have the trial any more."""
+        shutil.rmtree(self._work, ignore_errors=True)
+
     def settle(self, step: int) -> None:
         """Delete ``work`` if the snapshot that the trial would be resumed from has the same files."""
         kept = self.newest(step)

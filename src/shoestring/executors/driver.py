@@ -255,10 +255,12 @@ class Loop:
     def end(self, trial: TrialRecord) -> None:
         """A trial is not running here any more: it paused or ended, or another process has taken it over."""
         self.mine.discard(trial.index)
-        if trial.state != "paused":
+        taken = trial.worker != self.journal.worker
+        if taken or trial.state != "paused":
             self.session.cancel(trial.index)
-        if trial.worker != self.journal.worker:
+        if taken:
             _logger.warning("trial %d was taken over by %s", trial.index, trial.worker or "nobody yet")
+            files_of(self.files, trial.index, self.had[trial.index]).abandon()
             return
         self.tidy_files(trial)
         if trial.state != "paused":

@@ -44,6 +44,8 @@ Scale = Literal["ranks", "raw"]
 _UNITS = 27
 # The least and the largest number of readings at which parameters are learned; both are powers of two.
 _FIRST_FIT, _LAST_FIT = 8, 1024
+# At most so many running trials are imputed, the last ones that were granted: what they cost grows with their square.
+_MOST_IMPUTED = 128
 # How many sets of parameters the slice sampler keeps.
 _SAMPLES = 5
 
@@ -285,7 +287,7 @@ class BeliefState:
 
 
 class Posterior:
-    """The belief at one decision; running trials are imputed with the posterior mean.
+    """The belief at one decision; running trials, the last ones of many, are imputed with the posterior mean.
 
     ``belief``, ``values`` and ``means`` (K, times) include the imputed readings; ``incumbent`` is the best score so
     far, infinite before any reading; ``remaining`` is the number of steps that the rest of the budget buys.
@@ -304,7 +306,7 @@ class Posterior:
 
     def _impute_running(self) -> None:
         counts, self.values = self.belief.counts.copy(), self.values.copy()
-        for trial in self.history.running.values():
+        for trial in list(self.history.running.values())[-_MOST_IMPUTED:]:
             column = self.state.column(self.history.arms[trial.arm])
             read, until = counts[column], int(np.searchsorted(self.steps, trial.until, side="right"))
             self.values[column, read:until] = self.means[column, read:until]
