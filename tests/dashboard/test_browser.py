@@ -111,12 +111,16 @@ def test_ten_thousand_trials_are_sorted_and_filtered(browser, address):
     assert values[0] == 0
     click(browser, '#trials th[data-column="value"]', By.CSS_SELECTOR)
     assert float(cells(browser, "value")[0]) == pytest.approx(0.9999)
+    wait(browser, lambda b: b.find_elements(By.CSS_SELECTOR, '#trials th[data-column="value"][aria-sort="descending"]'))
     browser.find_element(By.ID, "search").send_keys("x<0.01 and trial>=5000")
     wait(browser, lambda b: text(b, "#count") == "50 of 10000 trials")
     assert all(int(trial) >= 5000 for trial in cells(browser, "trial"))
     browser.execute_script("document.getElementById('search').value = ''")
     browser.find_element(By.ID, "search").send_keys("running")
     wait(browser, lambda b: text(b, "#count") == "0 of 10000 trials")
+    browser.execute_script("document.getElementById('search').value = ''")
+    browser.find_element(By.ID, "search").send_keys("rte<0.1")
+    wait(browser, lambda b: text(b, "#count") == "0 of 10000 trials; there is no column rte")
     assert errors(browser) == []
 
 
@@ -163,8 +167,10 @@ def test_hostile_names_and_messages_stay_text(browser, address):
 def test_two_trials_and_two_studies_are_compared(browser, address):
     browser.get(f"{address}/study/many")
     wait(browser, lambda b: text(b, "#count") == "10000 of 10000 trials")
+    assert not browser.find_element(By.ID, "compare").is_enabled()
     for number in (0, 1):
         click(browser, f'input[aria-label="compare trial {number}"]', By.CSS_SELECTOR)
+    wait(browser, lambda b: b.find_element(By.ID, "compare").is_enabled())
     click(browser, "compare", By.ID)
     wait(browser, lambda b: "compare" in text(b, "h1"))
     assert "differs" in text(browser, "table")
@@ -181,6 +187,35 @@ def test_a_plot_is_computed_when_it_is_opened(browser, address):
     assert not browser.find_elements(By.CSS_SELECTOR, "details.plot img")
     click(browser, "//summary[text()='importance']")
     wait(browser, lambda b: b.execute_script("return document.querySelector('details.plot img')?.naturalWidth > 0"))
+    assert errors(browser) == []
+
+
+def test_values_with_spaces_and_truths_are_found_and_a_short_table_is_short(browser, tmp_path):
+    space = {"act": ["relu", "leaky relu"], "nesterov": [True, False]}
+    ss.tune(lambda trial: 1.0, space, budget="4 evaluations", method="grid", storage=tmp_path / "s.db", name="s")
+    with served(tmp_path / "s.db") as address:
+        browser.get(f"{address}/study/s")
+        wait(browser, lambda b: text(b, "#count") == "4 of 4 trials")
+        height = browser.execute_script("return document.getElementById('trials').clientHeight")
+        assert height < 5 * 27 + 40
+        for words in ("act=leaky relu", "nesterov=True"):
+            browser.execute_script("document.getElementById('search').value = ''")
+            browser.find_element(By.ID, "search").send_keys(words)
+            wait(browser, lambda b: text(b, "#count") == "2 of 4 trials")
+        browser.get("about:blank")
+    assert errors(browser) == []
+
+
+def test_the_moment_of_the_forecast_can_be_chosen(browser, tmp_path):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="20 steps", max_resource=4, storage=tmp_path / "s.db", name="s")
+    study.tell(study.ask(), 1.0)
+    with served(tmp_path / "s.db") as address:
+        browser.get(f"{address}/study/s")
+        click(browser, "//summary[text()='forecast']")
+        click(browser, "//option[@value='0.25']")
+        wait(browser, lambda b: "at=0.25" in b.find_element(By.CSS_SELECTOR, "details img").get_attribute("src"))
+        wait(browser, lambda b: b.execute_script("return document.querySelector('details img').naturalWidth > 0"))
+        browser.get("about:blank")
     assert errors(browser) == []
 
 

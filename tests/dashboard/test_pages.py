@@ -283,3 +283,28 @@ def test_a_port_that_is_taken_is_named_before_an_address_is_printed(storage):
     assert result.exit_code == 2
     assert f"cannot listen on 127.0.0.1, port {port}" in result.output
     assert "http://" not in result.output
+
+
+def test_objectives_without_steps_have_no_plots_of_steps(tmp_path, address):
+    place = tmp_path / "once.db"
+    ss.Study({"x": (0.0, 1.0)}, budget="5 evaluations", method="random", storage=place, name="once")
+    with served(place) as once:
+        page = asked(f"{once}/study/once")[2]
+        assert "not started" in asked(once)[2]
+    assert "plot/history" in page
+    assert not any(f"plot/{kind}" in page for kind in ("curves", "rungs", "forecast"))
+    assert "plot/curves" in asked(f"{address}/study/first")[2]
+
+
+def test_the_moment_of_a_forecast_is_one_of_those_offered(address):
+    assert "after 25 % of the budget" in asked(f"{address}/study/first/plot/forecast?at=0.25")[2]
+    for given in ("?at=0.33", "?at=<b>", ""):
+        assert "after 50 % of the budget" in asked(f"{address}/study/first/plot/forecast{given}")[2]
+
+
+def test_events_have_a_time_that_people_can_read(address):
+    page = asked(f"{address}/study/first/trial/0")[2]
+    assert re.search(r"<td>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC</td><td>reported</td>", page)
+    assert "e+09" not in page
+    running = asked(f"{address}/study/{QUOTED}/fragment")[2]
+    assert re.search(r"<th>last event</th>.*20\d\d-\d\d-\d\d \d\d:\d\d", running)

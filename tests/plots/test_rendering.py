@@ -13,7 +13,7 @@ from shoestring.augment.bandit import Bandit
 from shoestring.augment.policy_set import PolicySet
 from shoestring.errors import MethodError
 from shoestring.online import OnlineTuner
-from shoestring.plots.picture import Bars, Panel, Picture, bar_range
+from shoestring.plots.picture import Bars, Line, Panel, Picture, bar_range
 from shoestring.plots.style import layout, scale, text_width
 from shoestring.plots.svg import svg
 from tests.plots.studies import added, played, started, told
@@ -186,3 +186,15 @@ def test_shares_are_in_steps_where_every_configuration_has_one_evaluation():
     study = ss.tune(train, {"x": (0.0, 1.0)}, **options)
     assert plots.shares.data(study).unit == "steps"
     assert plots.shares.data(study, unit="evaluations").total == 12
+
+
+def test_the_labels_of_the_first_and_the_last_tick_are_inside_the_picture():
+    names = ["activation (relu, tanh)", "value (0.4267 to 0.7835)"]
+    panel = Panel((Line([0.0, 1.0], [0.0, 1.0], "#000000"),), x_ticks=list(enumerate(names)), x_range=(0.0, 1.0))
+    found = 0
+    for element in ElementTree.fromstring(svg(Picture("ends", (panel,)), 640)).iter():
+        if element.text in names:
+            found += 1
+            half = 12 * text_width(element.text) / 2
+            assert half - 0.1 <= float(element.get("x")) <= 640 - half + 0.1
+    assert found == 2

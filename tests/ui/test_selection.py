@@ -75,3 +75,10 @@ def test_what_cannot_be_compared_is_refused(study):
         chosen(study, sort="-speed")
     with pytest.raises(ReadingError, match="texts have only = and !="):
         chosen(study, where="act<3")
+
+
+def test_truths_are_written_as_in_python_or_json():
+    study = ss.tune(lambda trial: 1.0, {"nesterov": [True, False]}, budget="2 evaluations", method="grid")
+    for word in ("True", "true"):
+        (found,) = selected(study.trials, study.history.sign, where=f"nesterov={word}")
+        assert found.config["nesterov"] is True

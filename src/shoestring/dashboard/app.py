@@ -215,8 +215,17 @@ def _trials_json(trace: Trace, since: int) -> str:
 
 def _picture(reader: Reader, request: Request, kind: str) -> str:
     draw, width = getattr(plots, kind), _width(request)
+    options = {"at": _moment(request)} if kind == "forecast" else {}
     trace = reader.trace(_name(request))
-    return reader.picture(trace, f"{kind} {width}", lambda trace: draw(trace, backend="svg", width=width))
+    return reader.picture(
+        trace, f"{kind} {width} {options}", lambda trace: draw(trace, backend="svg", width=width, **options)
+    )
+
+
+def _moment(request: Request) -> float:
+    """One of the moments that the page offers, so that few pictures are kept."""
+    given = request.query_params.get("at")
+    return next((moment for moment in pages.MOMENTS if str(moment) == given), pages.MOMENTS[0])
 
 
 def _width(request: Request) -> int:

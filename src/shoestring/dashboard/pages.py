@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
 from shoestring.core.events import Event
-from shoestring.core.history import TrialRecord
+from shoestring.core.history import History, TrialRecord
 from shoestring.core.leases import WorkerRecord
 from shoestring.dashboard.actions import release_form, study_forms
 from shoestring.dashboard.links import at_width, link, query, url
@@ -30,6 +31,12 @@ from shoestring.ui.html import account_table, failure_table, meters, table, text
 # What is drawn on a study's page at once, and what is computed only when it is opened.
 PLOTS = ("curves", "history", "burn_down", "shares")
 ON_DEMAND = ("workers", "rungs", "forecast", "importance", "parallel", "slices", "contour", "pareto")
+# What says nothing about objectives that return one number: the first is left out, the others are not drawn at once.
+_OF_STEPS, _RATHER_OF_STEPS = ("curves", "rungs", "forecast"), ("shares",)
+# The shares of the budget after which a forecast can be shown; the first is what is shown at first.
+MOMENTS = (0.5, 0.1, 0.25, 0.75, 0.9)
+# Stamps before this are seconds of a virtual clock.
+_EARLIEST = 1e9
 # The widths of pictures in pixels.
 NARROW, WIDTH = 360, 640
 # Tables that are loaded when they are opened.
@@ -121,21 +128,22 @@ def running_table(trace: Trace, secret: str | None) -> str:
         return "<p>Nothing is running.</p>"
     rows = []
     for trial in islice(history.running.values(), _MOST_ROWS):
-        since = duration(max(history.now - trial.reported_at, 0))
-        cells = (f"{trial.step} of {trial.until}", since, trial.worker or "nobody")
+        last = _when(trial.reported_at + history.drift)
+        cells = (f"{trial.step} of {trial.until}", last, trial.worker or "nobody")
         shown = "".join(f"<td>{text(cell)}</td>" for cell in cells)
         form = "" if secret is None else f"<td>{release_form(trace.name, secret, trial.index)}</td>"
         place = link(url("study", trace.name, "trial", trial.index), trial.index)
         rows.append(f"<tr><td>{place}</td>{shown}{form}</tr>")
-    heads = "".join(f"<th>{head}</th>" for head in ("trial", "step", "since its last event", "worker"))
+    heads = "".join(f"<th>{head}</th>" for head in ("trial", "step", "last event", "worker"))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def study_page(trace: Trace, workers: Sequence[WorkerRecord], version: str, secret: str | None) -> str:
     name = trace.name
     action = "" if secret is None else study_forms(trace.history, name, secret)
-    pictures = "".join(picture(url("study", name, "plot", kind), kind, version) for kind in PLOTS)
-    lazy = "".join(_lazy("plot", url("study", name, "plot", kind), kind) for kind in ON_DEMAND)
+    at_once, later = _plots_of(trace.history)
+    pictures = "".join(picture(url("study", name, "plot", kind), kind, version) for kind in at_once)
+    lazy = "".join(_lazy("plot", url("study", name, "plot", kind), kind) for kind in later)
     parts = "".join(_lazy("part", url("study", name, "part", part), label) for part, (label, _) in PARTS.items())
     body = (
         f'<div id="live" data-source="{text(url("study", name, "fragment"))}">'
@@ -150,9 +158,31 @@ def study_page(trace: Trace, workers: Sequence[WorkerRecord], version: str, secr
     return page(name, body, stream=url("study", name, "events"), version=version)
 
 
+def _plots_of(history: History) -> tuple[list[str], list[str]]:
+    """The plots to draw at once, and those to draw when they are opened."""
+    if (history.max_resource or 1) > 1:
+        return list(PLOTS), list(ON_DEMAND)
+    at_once = [kind for kind in PLOTS if kind not in (*_OF_STEPS, *_RATHER_OF_STEPS)]
+    return at_once, [*(kind for kind in ON_DEMAND if kind not in _OF_STEPS), *_RATHER_OF_STEPS]
+
+
 def _lazy(kind: str, source: str, label: str) -> str:
     """What is loaded when it is opened."""
-    return f'<details class="{kind}" data-source="{text(source)}"><summary>{text(label)}</summary></details>'
+    choice = _moments() if label == "forecast" else ""
+    return f'<details class="{kind}" data-source="{text(source)}"><summary>{text(label)}</summary>{choice}</details>'
+
+
+def _moments() -> str:
+    options = "".join(
+        f'<option value="{share}"{" selected" if share == MOMENTS[0] else ""}>{share:.0%}</option>'
+        for share in sorted(MOMENTS)
+    )
+    return f'<p><label>after <select class="moment">{options}</select> of the budget</label></p>'
+
+
+def _when(at: float) -> str:
+    """A moment as a date and a time, or as seconds of a virtual clock."""
+    return f"{at:.4g} s" if at < _EARLIEST else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def picture(source: str, label: str, version: str = "") -> str:
@@ -179,7 +209,11 @@ def trial_body(trace: Trace, trial: TrialRecord, events: Sequence[Event], files:
     """The part of a trial's page that changes while it runs."""
     name = trace.name
     reasons = [(f"{s.start + 1} to {s.goal}", s.reason, s.how, s.worker) for s in trace.spans if s.trial == trial.index]
-    own = [(position, event.kind, _event_line(event)) for position, event in enumerate(events) if _is_of(event, trial)]
+    own = [
+        (position, _when(event.at + event.drift), event.kind, _event_line(event))
+        for position, event in enumerate(events)
+        if _is_of(event, trial)
+    ]
     place = url("study", name, "trial", trial.index, "file")
     listed = "".join(f"<li>{link(f'{place}/{quote(path.as_posix())}', path.as_posix())}</li>" for path in files)
     return (
@@ -191,7 +225,7 @@ def trial_body(trace: Trace, trial: TrialRecord, events: Sequence[Event], files:
         + table(["steps", "reason", "ended", "worker"], reasons)
         + f"<h2>Files</h2><ul>{listed or '<li>none</li>'}</ul><h2>Log</h2>"
         + (f"<p>the last {_MOST_EVENTS} of {len(own)} events</p>" if len(own) > _MOST_EVENTS else "")
-        + table(["event", "kind", "content"], own[-_MOST_EVENTS:])
+        + table(["event", "time", "kind", "content"], own[-_MOST_EVENTS:])
     )
 
 
@@ -207,10 +241,12 @@ def _is_of(event: Event, trial: TrialRecord) -> bool:
     return getattr(event, "trial", None) == trial.index
 
 
+# Of an event, what its row or its page shows anyway.
+_ELSEWHERE = ("at", "drift", "kind", "trial", "seed")
+
+
 def _event_line(event: Event) -> str:
-    shown = (
-        (name, getattr(event, name)) for name in event.__dataclass_fields__ if name not in ("kind", "trial", "seed")
-    )
+    shown = ((name, getattr(event, name)) for name in event.__dataclass_fields__ if name not in _ELSEWHERE)
     words = (f"{name} {cut(number(value))}" for name, value in shown if value not in (None, "", 0, 0.0))
     return ", ".join(words)
 

@@ -53,7 +53,7 @@ def shown_state(history: History, workers: Iterable[WorkerRecord]) -> str:
     """The state of a study as far as the log says it: asking the method may take long."""
     if history.stopped:
         return f"stopped: {cut(one_line(history.stopped))}"
-    return study_state(history, workers) or "paused or finished"
+    return study_state(history, workers) or ("paused or finished" if history.trials else "not started")
 
 
 class Reader:

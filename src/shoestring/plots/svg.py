@@ -216,7 +216,10 @@ class _Axes:
             if self.left - 1 <= x <= self.right + 1:
                 yield f'<path d="M{x:.1f} {self.bottom:.1f}V{self.top:.1f}" stroke="{PALE}" stroke-width="0.5"/>'
                 turn, anchor = (-45, "end") if self.turned else (0, "middle")
-                yield _text(x, self.bottom + 1.4 * font, shortened(label, 28), anchor=anchor, turn=turn)
+                shown = shortened(label, 28)
+                half = 0 if self.turned else text_width(shown) * font / 2  # a long label stays inside of the panel
+                x = min(max(x, self.box.left + half), self.box.left + self.box.width - half)
+                yield _text(x, self.bottom + 1.4 * font, shown, anchor=anchor, turn=turn)
         for at, label in self.y_ticks:
             y = self.y(at)
             if self.top - 1 <= y <= self.bottom + 1:

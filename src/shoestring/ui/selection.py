@@ -45,7 +45,8 @@ class Condition:
                     f"{self.column} {self.comparison} {self.value} cannot be compared: "
                     f"{found!r} and {self.value!r} are not both numbers; texts have only = and !="
                 )
-            return _OPERATORS[self.comparison](str(found), str(self.value))
+            given = str(self.value)
+            return _OPERATORS[self.comparison](str(found), given.capitalize() if isinstance(found, bool) else given)
         return _OPERATORS[self.comparison](found, self.value)
 
 

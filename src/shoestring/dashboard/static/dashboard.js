@@ -59,6 +59,12 @@ async function openBox(box) {
 
 for (const box of document.querySelectorAll("details.plot, details.part")) {
   box.addEventListener("toggle", () => openBox(box));
+  const source = box.dataset.source;
+  box.querySelector("select.moment")?.addEventListener("change", (event) => {
+    box.dataset.source = `${source}?at=${event.target.value}`;
+    box.dataset.shown = "";
+    openBox(box);
+  });
 }
 
 let shown = document.body.dataset.version; // what the page shows; the log may have grown since it was rendered
@@ -144,16 +150,21 @@ class Trials {
   sort(index) {
     const up = !(this.order && this.order.index === index && this.order.up);
     this.order = { index, up };
+    this.place.querySelectorAll("th[data-column]").forEach((cell, other) => {
+      cell.ariaSort = other === index ? (up ? "ascending" : "descending") : null;
+    });
     this.select();
   }
 
   // Words must all occur; "column<value" compares.
   tests() {
     const parts = at("search").value.split(/\s+and\s+|,/).map((part) => part.trim()).filter(Boolean);
+    this.unknown = "";
     return parts.map((part) => {
-      const match = part.match(/^([^<>=!]+?)\s*(<=|>=|!=|==|=|<|>)\s*(\S+)$/);
+      const match = part.match(/^([^<>=!]+?)\s*(<=|>=|!=|==|=|<|>)\s*["']?(.+?)["']?$/);
       const index = match ? this.columns.indexOf(match[1]) : -1;
       if (index < 0) {
+        if (match) this.unknown = `; there is no column ${match[1]}`;
         const words = part.toLowerCase().split(/\s+/);
         return (row) => words.every((word) => row.words.includes(word));
       }
@@ -175,13 +186,13 @@ class Trials {
         return (x < y ? -1 : x > y ? 1 : a.cells[0] - b.cells[0]) * way;
       });
     }
-    at("count").textContent = `${this.shown.length} of ${this.rows.length} trials`;
+    at("count").textContent = `${this.shown.length} of ${this.rows.length} trials${this.unknown}`;
     this.draw();
   }
 
   draw() {
     const first = Math.max(0, Math.floor(this.place.scrollTop / ROW) - EXTRA);
-    const count = Math.ceil(this.place.clientHeight / ROW) + 2 * EXTRA;
+    const count = Math.ceil(innerHeight / ROW) + 2 * EXTRA;
     const visible = this.shown.slice(first, first + count);
     const below = this.shown.length - first - visible.length;
     this.body.replaceChildren(this.gap(first), ...visible.map((row) => this.line(row)), this.gap(below));
@@ -223,8 +234,9 @@ class Trials {
 
 function compare(found, sign, value) {
   if (found === null) return false;
-  if (sign === "=" || sign === "==") return String(found) === String(value);
-  if (sign === "!=") return String(found) !== String(value);
+  const same = typeof found === "boolean" ? String(found) === String(value).toLowerCase() : String(found) === String(value);
+  if (sign === "=" || sign === "==") return same;
+  if (sign === "!=") return !same;
   if (typeof found !== "number" || typeof value !== "number") return false;
   return { "<": found < value, "<=": found <= value, ">": found > value, ">=": found >= value }[sign];
 }
@@ -234,9 +246,15 @@ if (table) table.load();
 
 const button = at("compare");
 if (button) {
+  const marked = () => (table ? [...table.picked] : [...document.querySelectorAll(".pick:checked")].map((box) => box.value));
+  const allow = () => {
+    button.disabled = marked().length < 2;
+    button.title = button.disabled ? "mark two or more" : "";
+  };
+  allow();
+  document.addEventListener("change", allow);
   button.addEventListener("click", () => {
-    const picked = table ? [...table.picked] : [...document.querySelectorAll(".pick:checked")].map((box) => box.value);
-    if (picked.length < 2) return;
+    const picked = marked();
     const name = button.dataset.name;
     location.href = `${button.dataset.target}?${picked.map((one) => `${name}=${encodeURIComponent(one)}`).join("&")}`;
   });
