@@ -76,7 +76,7 @@ def table_4_2_all(options: Options) -> list[Row]:
     for what, values in found.items():
         rows.append(row(f"{what}: score", values))
     for name in (PUBLISHED, "random"):
-        for better, worse in (("A and B", "no early stop"), ("A and B", "SH")):
+        for better, worse in (("A and B", "no early stop"), ("A and B", "SH"), ("SH", "no early stop")):
             gaps = np.subtract(found[f"{name}, {better}"], found[f"{name}, {worse}"]).tolist()
             rows.append(row(f"{name}, {better} - {worse}: score", gaps))
     return rows
