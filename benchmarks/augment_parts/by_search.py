@@ -81,13 +81,13 @@ def architecture(options: Options) -> list[Row]:
 
 
 def table_fresh(options: Options) -> list[Row]:
-    """The policies found and uniform ones, with training seeds that no choice was made on; three for each search"""
+    """The searches of Table 3.1 by search, with training seeds that no choice was made on; three for each"""
     scale, n = (QUICK, 1) if options.quick else (FULL, 3)
     uniform, found = [], []
     for search in range(options.seeds):
         seeds = range(FRESH + n * search, FRESH + n * (search + 1))
         uniform.append(fmean(baseline(CIFAR, "uniform", seed, scale)["accuracy"] for seed in seeds))
-        plays = (with_found(CIFAR, "eop-shrunk", search, seed, "top 112", scale=scale) for seed in seeds)
+        plays = (with_found(CIFAR, SEARCH, search, seed, "top 112", scale=scale) for seed in seeds)
         found.append(fmean(run["accuracy"] for run in plays))
     rows = [row("uniform: accuracy", uniform), row("found: accuracy", found)]
     return [*rows, *_difference("found − uniform", found, uniform)]
