@@ -98,7 +98,7 @@ def table_3_5(options: Options) -> list[Row]:
     scale, seeds, rows = QUICK if options.quick else FULL, range(options.seeds), list[Row]()
     for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
         found = {
-            name: [with_found(data, "eop-shrunk", seed, seed, "top 112", origin, scale)["accuracy"] for seed in seeds]
+            name: [with_found(data, SEARCH, seed, seed, "top 112", origin, scale)["accuracy"] for seed in seeds]
             for name, origin in (("found on it", None), (f"found on {source}", source))
         }
         plain = ("no augmentation", "uniform")
