@@ -19,7 +19,6 @@ from augment_parts.tables import interval
 CIFAR, FASHION, SEARCH = "cifar10", "fashion_mnist", "eop-mean"
 FRESH = 100  # the first of the training seeds that no choice was made on
 Run = dict[str, float]
-NO_SEARCH = ("no augmentation", "uniform", "RandAugment", "AutoAugment, CIFAR-10", "AutoAugment, SVHN")
 
 
 def contenders(scale: Scale, network: str = "small") -> dict[str, Callable[[int], Run]]:
@@ -48,12 +47,6 @@ def _baseline(name: str, scale: Scale, network: str) -> Callable[[int], Run]:
 
 def hash_of(text: str) -> int:
     return int(published.policies(text).sum())
-
-
-def without_search(options: Options) -> list[Row]:
-    """What needs no search: uniform policies, like RandAugment, and the policies that AutoAugment published"""
-    every = contenders(QUICK if options.quick else FULL)
-    return _rows({name: every[name] for name in NO_SEARCH}, options.seeds)
 
 
 def table(options: Options) -> list[Row]:
