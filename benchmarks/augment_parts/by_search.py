@@ -19,7 +19,6 @@ from augment_parts.tables import interval
 CIFAR, FASHION, SEARCH = "cifar10", "fashion_mnist", "eop-mean"
 FRESH = 100  # the first of the training seeds that no choice was made on
 Run = dict[str, float]
-NO_SEARCH = ("no augmentation", "uniform", "RandAugment", "AutoAugment, CIFAR-10", "AutoAugment, SVHN")
 
 
 def contenders(scale: Scale, network: str = "small") -> dict[str, Callable[[int], Run]]:
@@ -50,12 +49,6 @@ def hash_of(text: str) -> int:
     return int(published.policies(text).sum())
 
 
-def without_search(options: Options) -> list[Row]:
-    """What needs no search: uniform policies, like RandAugment, and the policies that AutoAugment published"""
-    every = contenders(QUICK if options.quick else FULL)
-    return _rows({name: every[name] for name in NO_SEARCH}, options.seeds)
-
-
 def table(options: Options) -> list[Row]:
     """Table 3.1 by search: the thesis's estimate and union, published policies, density matching"""
     return _rows(contenders(QUICK if options.quick else FULL), options.seeds)
@@ -81,13 +74,13 @@ def architecture(options: Options) -> list[Row]:
 
 
 def table_fresh(options: Options) -> list[Row]:
-    """The policies found and uniform ones, with training seeds that no choice was made on; three for each search"""
+    """The searches of Table 3.1 by search, with training seeds that no choice was made on; three for each"""
     scale, n = (QUICK, 1) if options.quick else (FULL, 3)
     uniform, found = [], []
     for search in range(options.seeds):
         seeds = range(FRESH + n * search, FRESH + n * (search + 1))
         uniform.append(fmean(baseline(CIFAR, "uniform", seed, scale)["accuracy"] for seed in seeds))
-        plays = (with_found(CIFAR, "eop-shrunk", search, seed, "top 112", scale=scale) for seed in seeds)
+        plays = (with_found(CIFAR, SEARCH, search, seed, "top 112", scale=scale) for seed in seeds)
         found.append(fmean(run["accuracy"] for run in plays))
     rows = [row("uniform: accuracy", uniform), row("found: accuracy", found)]
     return [*rows, *_difference("found − uniform", found, uniform)]
@@ -98,7 +91,7 @@ def table_3_5(options: Options) -> list[Row]:
     scale, seeds, rows = QUICK if options.quick else FULL, range(options.seeds), list[Row]()
     for data, source in ((FASHION, CIFAR), (CIFAR, FASHION)):
         found = {
-            name: [with_found(data, "eop-shrunk", seed, seed, "top 112", origin, scale)["accuracy"] for seed in seeds]
+            name: [with_found(data, SEARCH, seed, seed, "top 112", origin, scale)["accuracy"] for seed in seeds]
             for name, origin in (("found on it", None), (f"found on {source}", source))
         }
         plain = ("no augmentation", "uniform")

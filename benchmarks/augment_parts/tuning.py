@@ -150,6 +150,7 @@ def _table(data: str, options: Options) -> list[Row]:
         rows.append(row(f"{name}: test accuracy", [run["test"] for run in results], paper=paper))
     for name in METHODS:
         rows.append(row(f"{name}: trials", [float(run["trials"]) for run in found[name]]))
+        rows.append(row(f"{name}: operations", [float(run["config"]["operations"]) for run in found[name]]))
         for i, n in enumerate(AT):
             rows.append(row(f"{name}, {n} trainings: validation accuracy", [run["seen"][i] for run in found[name]]))
     for name, other in (("boss", "bohb"), ("boss-mss", "bohb"), ("bohb", "random"), ("auto", "random"),
