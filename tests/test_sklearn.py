@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge, SGDClassifier
 from sklearn.model_selection import GroupKFold, RandomizedSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,6 +24,8 @@ import shoestring as ss
 from shoestring.errors import MethodError, SpaceError
 from shoestring.integrations.sklearn import BudgetSearchCV
 
+# Most searches here are as small as they can be.
+pytestmark = pytest.mark.filterwarnings("ignore:The budget paid for no candidate in full")
 X, Y = load_iris(return_X_y=True)
 SPACE = {"C": ss.log(1e-2, 1e2), "gamma": ss.log(1e-4, 1.0)}
 
@@ -77,6 +80,7 @@ class Counting(KNeighborsClassifier):
         return super().fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")  # 30 neighbours among 4 samples
 @pytest.mark.parametrize("resource", ["folds", "n_samples"])
 def test_a_budget_pays_for_as_many_fits_as_a_random_search(resource):
     Counting.fits = Counting.samples = 0
@@ -179,7 +183,8 @@ class Fragile(LinearDiscriminantAnalysis):
 
 def test_failures():
     space = {"tol": (0.0, 1.0)}
-    search = BudgetSearchCV(Fragile(), space, budget=8, cv=2, random_state=0).fit(X, Y)
+    with pytest.warns(FitFailedWarning, match="too tolerant"):
+        search = BudgetSearchCV(Fragile(), space, budget=8, cv=2, random_state=0).fit(X, Y)
     failed = np.isnan(search.cv_results_["mean_test_score"])
     assert failed.any()
     assert search.cv_results_["rank_test_score"][failed].min() > search.cv_results_["rank_test_score"][~failed].max()
@@ -225,3 +230,10 @@ def test_what_cannot_be_searched_is_refused():
         BudgetSearchCV(forest, {"n_estimators": (2, 50)}, budget=2, cv=2, resource="n_estimators").fit(X, Y)
     with pytest.raises(MethodError, match="budget is 0; it is how many candidates"):
         BudgetSearchCV(forest, {"max_depth": (2, 5)}, budget=0, cv=2).fit(X, Y)
+
+
+def test_failed_candidates_and_a_budget_that_is_too_small_are_said():
+    with pytest.warns(FitFailedWarning, match=r"candidates failed and rank last\. The first: InvalidParameterError"):
+        BudgetSearchCV(SVC(), {"C": (-1.0, 1.0)}, budget=8, cv=3, random_state=0).fit(X, Y)
+    with pytest.warns(UserWarning, match="no candidate in full: the best with 1 of 3 folds is it"):
+        BudgetSearchCV(SVC(), {"C": (0.1, 1.0)}, budget="1 steps", cv=3, random_state=0).fit(X, Y)

@@ -16,6 +16,7 @@ any parameter  1/27 of its largest value, such as ``n_estimators``           is 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, get_tags, indexable
@@ -154,6 +156,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
                 if not self.study_.history.readings and len(self.study_.history.closings) >= _MOST_FAILURES:
                     break
         self._check_success(candidates)
+        self._warn()
         trials = self.study_.trials
         configs = [_decoded(trial.config, values) for trial in trials]
         self.cv_results_ = cv_results(trials, configs, candidates, self.n_splits_, evaluation.amount)
@@ -164,8 +167,9 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _budget(self, evaluation: _Evaluation) -> Budget | str:
         if isinstance(self.budget, (Budget, str)):
             return self.budget
-        if not self.budget > 0:
-            raise MethodError(f"budget is {self.budget!r}; it is how many candidates it pays for, a number above 0")
+        if not isinstance(self.budget, (int, float, np.number)) or not self.budget > 0:
+            what = "how many candidates it pays for, a number above 0, or a text such as '10min'"
+            raise MethodError(f"budget is {self.budget!r}; it is {what}")
         if evaluation.refits:
             return Budget(cost=float(self.budget))
         return Budget(steps=max(int(self.budget * evaluation.steps), 1))
@@ -197,6 +201,18 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
             raise MethodError(f"the budget {self.budget!r} does not pay for one fit")
         errors[0].add_note(f"This is the first error: all {len(candidates)} candidates failed.")
         raise errors[0]
+
+    def _warn(self) -> None:
+        """Say what the results do not show at a glance."""
+        trials = self.study_.trials
+        failed = [trial for trial in trials if trial.state == "failed"]
+        if failed:
+            words = f"{len(failed)} of {len(trials)} candidates failed and rank last. The first: {failed[0].message}"
+            warnings.warn(words, FitFailedWarning, stacklevel=3)
+        most = max(trial.step for trial in trials)
+        if self.resource == "folds" and most < self.n_splits_:
+            words = f"The budget paid for no candidate in full: the best with {most} of {self.n_splits_} folds is it."
+            warnings.warn(words, UserWarning, stacklevel=3)
 
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
         if not self.refit:
