@@ -28,7 +28,6 @@ except ModuleNotFoundError as why:
 TABLES = {
     "3.1": tables.table_3_1,
     "3.1-by-search": by_search.table,
-    "published": by_search.without_search,
     "architecture": by_search.architecture,
     "fresh": by_search.table_fresh,
     "3.5": by_search.table_3_5,
