@@ -5,8 +5,6 @@
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
     python benchmarks/defaults.py --table default         # the default alone on the continuous problems
     python benchmarks/defaults.py --table default-rows    # the default alone with rows as arms
-    python benchmarks/defaults.py --table default-smooth  # the default and random search on smooth functions
-    python benchmarks/defaults.py --table default-failures   # the default and bohb where parts of the space fail
     python benchmarks/defaults.py --table default-trainings  # the default alone on real trainings
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
@@ -18,7 +16,7 @@
 
 One worker. A budget of N trainings is N times the most steps of a trial, and a step that fails is paid for. Recorded
 data are looked for in the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE finished runs are kept (kept.py). The peers
-need Optuna, and its GP needs torch.
+need Optuna; its GP needs torch, and is left out without it.
 """
 
 from __future__ import annotations
@@ -32,8 +30,6 @@ TABLES = {
     "rows": tables.rows,
     "default": tables.default,
     "default-rows": tables.default_rows,
-    "default-smooth": tables.default_smooth,
-    "default-failures": tables.default_failures,
     "default-trainings": training_tables.default_trainings,
     "trainings": training_tables.trainings,
     "recommendation": recommendation.table,

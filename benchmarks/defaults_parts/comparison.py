@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from defaults_parts.play import Job, Result, Task
 Array = NDArray[np.float64]
 
 OURS = ("random", "asha", "asha-tpe", "hyperband", "bohb", "bhpt", "bhpt-eps", "auto")
-PEERS = ("Optuna TPE + Hyperband", "Optuna TPE + SHA", "Optuna GP", "Optuna TPE")
+PEERS: tuple[str, ...] = ("Optuna TPE + Hyperband", "Optuna TPE + SHA", "Optuna TPE")
+if find_spec("torch"):  # which Optuna's GP needs
+    PEERS += ("Optuna GP",)
 LEVEL = 0.95
 
 

@@ -77,18 +77,6 @@ def default_rows(options: Options) -> list[Row]:
     return _default_alone(recorded_curves.rows(), ROWS_LIMITS, options)
 
 
-def default_smooth(options: Options) -> list[Row]:
-    """The default and random search on smooth functions, with 30 trainings too where early readings mislead."""
-    tasks = functions.smooth()[:: 9 if options.quick else 1]
-    found = compared(tasks, ("random", "auto"), options.seeds, 10)
-    return [*_by_form(found, "10 trainings"), *cost_rows(found, "10 trainings"), *_misled_for_longer(found)]
-
-
-def default_failures(options: Options) -> list[Row]:
-    """The default, and ``bohb`` that it is to beat, where parts of the space fail."""
-    return _failures(options, ("bohb", "auto"))
-
-
 def _default_alone(tasks: Sequence[Task], limits: Mapping[int, float], options: Options) -> list[Row]:
     lines: list[Row] = []
     for trainings, limit in list(limits.items())[: 1 if options.quick else None]:
@@ -151,14 +139,10 @@ def _by_form(found: Comparison, label: str) -> list[Row]:
 
 def failures(options: Options) -> list[Row]:
     """Trainings that fail in parts of the space, 150 steps: steps lost, and the best value that cannot fail."""
-    return _failures(options, _methods(options))
-
-
-def _failures(options: Options, methods: Sequence[str]) -> list[Row]:
     tasks: Sequence[Task] = failing.failures()
     if options.quick:
         tasks = tasks[::5]
-    found = compared(tasks, methods, options.seeds, lambda task: failing.STEPS // task.max_resource)
+    found = compared(tasks, _methods(options), options.seeds, lambda task: failing.STEPS // task.max_resource)
     safe = {"regret": found.array(regret_safe)}
     rows = [*mean_rows(found, safe, "150 steps"), *rank_rows(found, safe, "150 steps"), *cost_rows(found, "150 steps")]
     for prefix, places in HALVES.items():
