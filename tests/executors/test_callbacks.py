@@ -108,3 +108,18 @@ def test_the_end_of_an_interrupted_run_is_told():
 def test_what_is_no_callback_is_refused(wrong):
     with pytest.raises(MethodError, match="callback"):
         tuned(callbacks=wrong)
+
+
+def test_a_trial_that_cannot_be_paid_for_again_has_ended_too(caplog):
+    def without_checkpoints(trial):
+        for step in range(trial.start + 1, 5):
+            trial.report(trial.config["x"] / step, step=step)
+
+    ended = []
+    options = {"budget": "30 steps", "max_resource": 4, "callbacks": [lambda _, trial: ended.append(trial.index)]}
+    study = ss.tune(without_checkpoints, {"x": (0.0, 1.0)}, **options)
+    lost = [trial.index for trial in study.trials if trial.state == "lost"]
+    assert lost
+    assert set(lost) <= set(ended)
+    assert "is lost, and the study goes on: it would have to run" in caplog.text
+    assert f"({len(lost)} lost)" in repr(study)

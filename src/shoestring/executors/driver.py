@@ -153,6 +153,8 @@ class Loop:
             self.say_repeating(trial, start)
         if start == trial.step or self.journal.adopt(trial.index, start):
             self.submit(trial, start)
+        elif trial.state == "lost":
+            self.say_lost(trial)
 
     def say_repeating(self, trial: TrialRecord, start: int) -> None:
         level = logging.INFO if self.said_repeating else logging.WARNING
@@ -178,10 +180,14 @@ class Loop:
                 self.submit(trial, start)
                 return True
             if trial.state == "lost":
-                self.say_ended(trial)
-                self.tidy_files(trial)
-                self.callbacks.trial_end(trial)
+                self.say_lost(trial)
         return False
+
+    def say_lost(self, trial: TrialRecord) -> None:
+        """A trial could not be taken up again, and has ended without being run here."""
+        self.say_ended(trial)
+        self.tidy_files(trial)
+        self.callbacks.trial_end(trial)
 
     def submit(self, trial: TrialRecord, start: int) -> None:
         self.mine.add(trial.index)
@@ -287,13 +293,13 @@ class Loop:
         self.keeper.end(trial)
 
     def say_ended(self, trial: TrialRecord) -> None:
-        if trial.state in FAILED and not self.said_failing and not self.session.resubmits_running:
-            self.said_failing = True
-            _logger.warning(
-                "trial %d failed, and the study goes on: %s. Further failures are logged at level INFO",
-                *(trial.index, trial.message),
-            )
+        first = trial.state in FAILED and not (self.said_failing or self.session.resubmits_running)
+        self.said_failing |= first
         if not _logger.isEnabledFor(logging.INFO):
+            if first:
+                how = "failed" if trial.state == "failed" else "is lost"
+                words = "trial %d %s, and the study goes on: %s. Further failures are logged at level INFO"
+                _logger.warning(words, trial.index, how, trial.message)
             return
         history, sign = self.journal.history, self.journal.history.sign
         found, lowest = trial.recommended, history.lowest
@@ -302,7 +308,8 @@ class Loop:
         cost = f", cost {sum(costs):g}" if costs else ""
         why = trial.message or trial.reason
         best = f". Best is trial {lowest[0].index} with {sign * lowest[2]:g}" if lowest else ""
-        _logger.info(
+        _logger.log(
+            logging.WARNING if first else logging.INFO,
             "trial %d %s%s (%d steps, %.3g s%s; %s): %s%s",
             *(trial.index, trial.state, value, trial.step, trial.seconds, cost, why, dict(trial.config), best),
         )

@@ -61,8 +61,8 @@ def study_line(journal: Journal) -> str:
     parts = [f"{amount(unit, spent[unit])} of {with_unit(unit, limit)} spent" for unit, limit in limits.items()]
     best = history.best()
     found = "no reading yet" if best is None else f"best {best_line(best, history)}"
-    failed = sum(trial.state in FAILED for trial in history.trials)
-    trials = counted("trials", len(history.trials)) + (f" ({failed} failed)" if failed else "")
+    bad = [f"{count} {state}" for state, count in count_states(history.trials).items() if state in FAILED]
+    trials = counted("trials", len(history.trials)) + (f" ({', '.join(bad)})" if bad else "")
     return f"<study {journal.name!r}: {method_name(history.opened.method)}, {', '.join(parts)}, {trials}, {found}>"
 
 
