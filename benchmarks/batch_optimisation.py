@@ -4,7 +4,7 @@
     python benchmarks/batch_optimisation.py --figure columns   # the same as a bar chart
     python benchmarks/batch_optimisation.py --table tasks      # the main columns and Optuna's by task
     python benchmarks/batch_optimisation.py --table 4.2        # the simulated final round, 60 seeds; also 4.2-published
-    python benchmarks/batch_optimisation.py --table 4.2-all    # the same on the whole suite, 3 seeds
+    python benchmarks/batch_optimisation.py --table 4.2-all    # the same on the whole suite, 3 seeds (25 minutes)
     python benchmarks/batch_optimisation.py --table hebo       # HEBO; SHOESTRING_HEBO names a Python that has it
     python benchmarks/batch_optimisation.py --table peers      # Optuna's TPE and CMA-ES
     python benchmarks/batch_optimisation.py --table peers-gp   # Optuna's GP too, 3 seeds
