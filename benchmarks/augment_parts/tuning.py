@@ -49,7 +49,7 @@ SPACE = ss.space(
 )
 STEPS, EPOCHS, BATCH, RATE = 27, 2, 50, 0.1  # steps of a training, epochs of a step
 TRAININGS, AT = 15, (1, 2, 4, 8, 15)  # full trainings of a study, and where its progress is read
-FINALS = 3
+FINALS = 3  # trainings of what a study recommends
 METHODS = ("random", "bohb", "boss", "boss-mss", "auto")
 PAPER = {"random": 97.01, "bohb": 97.25, "boss": 97.32}
 WITHOUT = {"no augmentation": 0, "two operations at level 5": 2}
@@ -101,7 +101,7 @@ def training(data: str, config: Mapping[str, Any], seed: int) -> Iterator[nn.Mod
             yield model
 
 
-def studied(data: str, method: str, seed: int, trainings: int) -> dict[str, Any]:
+def studied(data: str, method: str, seed: int, trainings: int, finals: int) -> dict[str, Any]:
     """The highest validation accuracy after some numbers of trainings, and the test accuracy of what is recommended."""
     valid = setting.split(data).valid
 
@@ -114,12 +114,12 @@ def studied(data: str, method: str, seed: int, trainings: int) -> dict[str, Any]
     study.run(objective, executor=Simulated(1), progress=False)
     config = dict(study.best.config)
     seen = best_seen(list(study.events()), [n * STEPS for n in AT], "max")
-    return {"seen": seen, "trials": len(study.trials), "config": config, "test": tested(data, config, seed)}
+    return {"seen": seen, "trials": len(study.trials), "config": config, "test": tested(data, config, seed, finals)}
 
 
-def tested(data: str, config: Mapping[str, Any], seed: int) -> float:
+def tested(data: str, config: Mapping[str, Any], seed: int, finals: int) -> float:
     """The mean test accuracy of new trainings to the end."""
-    networks = (list(training(data, config, integer(seed, n, "final training")))[-1] for n in range(FINALS))
+    networks = (list(training(data, config, integer(seed, n, "final training")))[-1] for n in range(finals))
     return statistics.fmean(setting.tested(model, setting.split(data).test)["accuracy"] for model in networks)
 
 
@@ -130,15 +130,16 @@ def fixed(operations: int) -> dict[str, Any]:
 
 def _all(data: str, options: Options) -> dict[str, list[dict[str, Any]]]:
     """The runs of every method, seed by seed, so that a run that is cut short has whole seeds."""
-    epochs, trainings = STEPS * EPOCHS, 3 if options.quick else TRAININGS
+    trainings, finals = (1, 1) if options.quick else (TRAININGS, FINALS)
+    size = {"epochs": STEPS * EPOCHS, "finals": finals}
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in (*WITHOUT, *METHODS)}
     for seed in range(options.seeds):
         for name, operations in WITHOUT.items():
-            work = lambda: {"test": tested(data, fixed(operations), seed)}  # noqa: B023, E731
-            found[name].append(done(data, seed, f"tuning: {name}", work, epochs=epochs))
+            work = lambda: {"test": tested(data, fixed(operations), seed, finals)}  # noqa: B023, E731
+            found[name].append(done(data, seed, f"tuning: {name}", work, **size))
         for name in METHODS:
-            work = lambda: studied(data, name, seed, trainings)  # noqa: B023, E731
-            found[name].append(done(data, seed, f"tuning: {name}", work, epochs=epochs, trainings=trainings))
+            work = lambda: studied(data, name, seed, trainings, finals)  # noqa: B023, E731
+            found[name].append(done(data, seed, f"tuning: {name}", work, **size, trainings=trainings))
     return found
 
 
