@@ -5,7 +5,6 @@
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
     python benchmarks/defaults.py --table default         # the default alone on the continuous problems
     python benchmarks/defaults.py --table default-rows    # the default alone with rows as arms
-    python benchmarks/defaults.py --table default-trainings  # the default alone on real trainings
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
@@ -30,7 +29,6 @@ TABLES = {
     "rows": tables.rows,
     "default": tables.default,
     "default-rows": tables.default_rows,
-    "default-trainings": training_tables.default_trainings,
     "trainings": training_tables.trainings,
     "recommendation": recommendation.table,
     "retraining": recommendation.retraining,

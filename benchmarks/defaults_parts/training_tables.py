@@ -55,13 +55,6 @@ def trainings(options: Options) -> list[Row]:
     return [*rows, *_by_task(found)]
 
 
-def default_trainings(options: Options) -> list[Row]:
-    """The default alone on real trainings: validation and test values, each task in its own units."""
-    tasks = tasks_of_trainings()[:: 6 if options.quick else 1]
-    found = compared(tasks, ("auto",), options.seeds, TRAININGS)
-    return [*cost_rows(found, LABEL), *_values_by_task(found)]
-
-
 def _normalised(losses: Array) -> Array:
     """0 is the least loss of all runs on the task, 1 the median one."""
     least, middle = (of(losses, axis=(1, 2), keepdims=True) for of in (np.min, np.median))
@@ -87,18 +80,11 @@ def _first_in_rank(rows: Sequence[Row], methods: Sequence[str]) -> list[Row]:
 
 def _by_task(found: Comparison) -> list[Row]:
     """Each task in its own units, and the default against random search, which it is to beat everywhere."""
-    rows = _values_by_task(found)
-    for i, task in enumerate(found.tasks):
-        one = found.of_tasks(slice(i, i + 1))
-        gap = differences(one, {"validation": one.array(loss("seen"))}, LABEL, prefix=f"{task.name}: ")
-        rows += limited(gap, {f"{task.name}: auto - random, {LABEL}: validation": 0.0})
-    return rows
-
-
-def _values_by_task(found: Comparison) -> list[Row]:
     rows = []
     for i, task in enumerate(found.tasks):
         one = found.of_tasks(slice(i, i + 1))
         values = {what: task.sign * one.array(loss(LOSSES[what])) for what in ("validation", "test of study.best")}
         rows += mean_rows(one, values, LABEL, f"{task.name}: ")
+        gap = differences(one, {"validation": one.array(loss("seen"))}, LABEL, prefix=f"{task.name}: ")
+        rows += limited(gap, {f"{task.name}: auto - random, {LABEL}: validation": 0.0})
     return rows
