@@ -238,8 +238,7 @@ def test_each_ended_trial_is_logged(caplog):
 
     with caplog.at_level(logging.INFO, "shoestring"):
         study = study_of("2 evaluations", 1).run(train)
-    said = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
-    first, second = (message for message in said if message.startswith("trial"))
+    first, second = (record.getMessage() for record in caplog.records if record.getMessage().startswith("trial"))
     value = study.trials[0].config["x"]
     assert first.startswith(f"trial 0 finished with value {value:g} at step 1 (1 steps, ")
     assert "cost 2" in first
