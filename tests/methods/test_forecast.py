@@ -12,7 +12,7 @@ from shoestring.executors import Simulated
 from shoestring.methods import Forecast, named
 from shoestring.methods.learning_curves import Pool, remaining_steps
 from shoestring.models.curve_process import CurvePrior, CurveProcess
-from shoestring.models.scores import loss_of_score, normal_scores
+from shoestring.models.scores import blended_scores, loss_of_score, normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.problems import Synthetic, WithCurves
 from shoestring.spaces.definition import as_space
@@ -179,6 +179,21 @@ def test_scores_know_order_alone():
     scores = normal_scores(losses)
     assert loss_of_score(scores[1], losses, scores) == 3.0
     assert loss_of_score(-9.0, losses, scores) == 1e-4
+
+
+def test_blended_scores_know_order_and_size_but_no_unit():
+    losses = np.array([0.10, 0.11, 0.50, 0.51, 0.9, 1e9, np.inf])
+    scores = blended_scores(losses)
+    np.testing.assert_array_equal(np.argsort(scores), np.arange(7))
+    np.testing.assert_allclose(blended_scores(1000 * losses - 7), scores, atol=1e-6)
+    assert loss_of_score(scores[4], losses[:-1], scores[:-1]) == 0.9
+    close, ahead = (np.diff(blended_scores(np.array([best, 0.4, 0.5, 0.6])))[0] for best in (0.39, 0.1))
+    assert ahead > 1.3 * close  # ranks alone make them equal
+
+
+def test_blended_scores_of_extreme_losses_are_finite():
+    for losses in ([np.inf, np.inf], [1e308, -1e308, 0.0], [1.0, 1.0, 1.0], [0.0, 5e-324, 1e300]):
+        assert np.isfinite(blended_scores(np.array(losses))).all()
 
 
 def opened(budget, space=None, **options):

@@ -7,7 +7,7 @@ measurements are in benchmarks/RESULTS.md.
 T        the last step of a full training
 r        steps that the rest of the budget buys
 m        milestones 1, 2, 3, 5, 8, 13, … T: a grant takes one trial to its next one
-u        the best-so-far losses at milestones of all trials, as normal scores
+u        the best-so-far losses at milestones of all trials, as scores: half by rank, half by size
 EI       expected improvement on the best u, of a configuration's forecast at T
 ======== =========================================================================
 
@@ -26,7 +26,7 @@ The first configurations are random; half of them go to T/9. Then, at every deci
 
 What has exactly the readings of another configuration is not continued (``forecast_copies.py``).
 
-Scores are recomputed from all readings at each decision, so nothing depends on the scale of the losses. EI is
+Scores are recomputed from all readings at each decision, so the unit of the losses does not matter. EI is
 multiplied by the probability of not failing later, and what is likely to fail is neither promoted nor finished.
 """
 

@@ -25,7 +25,7 @@ from shoestring.methods.forecast_failures import Failures
 from shoestring.methods.forecast_prices import step_prices
 from shoestring.methods.learning_curves import Pool, expected_improvement, remaining_steps
 from shoestring.models.curve_process import CurveProcess
-from shoestring.models.scores import loss_of_score, normal_scores
+from shoestring.models.scores import blended_scores, loss_of_score
 
 # Promotions by rank compare trials at every second milestone: 1, 3, 8, 21, … is nearly a factor of 3.
 _RUNG = 2
@@ -331,7 +331,7 @@ class Forecasts:
     def __init__(self, state: ForecastState, process: CurveProcess, columns: Codes, losses: Array) -> None:
         self._state, self._process = state, process
         self.losses = losses
-        self.scores = normal_scores(losses)
+        self.scores = blended_scores(losses)
         self.w, self.scale = process.whiten(self.scores)
         self.mean = process.means(self.w)
         self._failure_model = state.failures.model(state)

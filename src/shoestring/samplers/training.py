@@ -13,13 +13,10 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.history import History
 from shoestring.core.observations import observed
-from shoestring.models.scores import normal_scores
+from shoestring.models.scores import normal_scores, standardised, tamed
 
 Transform = Literal["none", "tame", "rank"]
 Liar = Literal["min", "mean", "max", None]
-
-# Differences below this on the scale of the losses are rounding.
-_DECIMALS = 7
 
 
 # A model takes in at most so many running arms: what they cost grows with the cube of their number.
@@ -106,18 +103,8 @@ def thinned(losses: Array, most: int) -> Codes:
 def scaled(losses: Array, transform: Transform) -> Array:
     """The losses on a scale for models, mean 0 and standard deviation 1. Shape (n,).
 
-    "none" only shifts and scales. "tame" draws in the bad tail first: beyond the median by a logarithm, so
-    that a few readings that exploded leave the others apart. "rank" keeps nothing but the order.
+    "none" only shifts and scales, "tame" draws in the bad tail first, and "rank" keeps nothing but the order.
     """
-    values = losses
-    if transform == "rank":
-        values = normal_scores(losses)
-    elif transform == "tame":
-        centre = np.median(losses)
-        spread = centre - losses.min()
-        over = (losses - centre) / (spread if spread > 0 else max(float(losses.max() - centre), 1e-300))
-        values = np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over)
-    spread = values.std()
-    if not spread > 0:
-        return np.zeros(len(losses))
-    return np.asarray(np.round((values - values.mean()) / spread, _DECIMALS))
+    if transform == "tame":
+        return tamed(losses)
+    return standardised(normal_scores(losses) if transform == "rank" else losses)
