@@ -3,8 +3,7 @@
     python benchmarks/defaults.py --table curves          # recorded curves as continuous problems
     python benchmarks/defaults.py --table smooth          # functions with learning curves, honest and misleading
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
-    python benchmarks/defaults.py --table default         # the default alone on the continuous problems
-    python benchmarks/defaults.py --table default-rows    # the default alone with rows as arms
+    python benchmarks/defaults.py --table variants        # the default with other scores of the losses
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
@@ -21,14 +20,13 @@ need Optuna; its GP needs torch, and is left out without it.
 from __future__ import annotations
 
 from common import main
-from defaults_parts import black_boxes, demo, recommendation, tables, training_tables
+from defaults_parts import black_boxes, demo, recommendation, tables, training_tables, variants
 
 TABLES = {
     "curves": tables.curves,
     "smooth": tables.smooth,
     "rows": tables.rows,
-    "default": tables.default,
-    "default-rows": tables.default_rows,
+    "variants": variants.table,
     "trainings": training_tables.trainings,
     "recommendation": recommendation.table,
     "retraining": recommendation.retraining,

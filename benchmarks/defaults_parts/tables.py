@@ -67,29 +67,6 @@ def rows(options: Options) -> list[Row]:
     return _recorded(recorded_curves.rows(), ROWS_METHODS, options.seeds, ROWS_LIMITS)
 
 
-def default(options: Options) -> list[Row]:
-    """The default alone on the continuous problems: what a change of it does."""
-    return _default_alone(recorded_curves.snapped(), CURVES_LIMITS, options)
-
-
-def default_rows(options: Options) -> list[Row]:
-    """The default alone with rows as arms."""
-    return _default_alone(recorded_curves.rows(), ROWS_LIMITS, options)
-
-
-def _default_alone(tasks: Sequence[Task], limits: Mapping[int, float], options: Options) -> list[Row]:
-    lines: list[Row] = []
-    for trainings, limit in list(limits.items())[: 1 if options.quick else None]:
-        found = compared(tasks[:: 20 if options.quick else 1], ("auto",), options.seeds, trainings)
-        label = f"{trainings} trainings"
-        whole = [*mean_rows(found, _regrets(found), label), *cost_rows(found, label)]
-        lines += limited(whole, {f"auto, {label}: regret": limit})
-        for half, places in HALVES.items():
-            part = found.of_tasks(places)
-            lines += mean_rows(part, {"regret": part.array(regret_seen)}, label, half) if part.tasks else []
-    return lines
-
-
 def _recorded(tasks: Sequence[Task], methods: Sequence[str], seeds: int, limits: Mapping[int, float]) -> list[Row]:
     """All tables and both halves of them at each budget; ``limits`` are those of the default's regret."""
     found_rows = []
