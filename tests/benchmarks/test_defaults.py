@@ -113,3 +113,12 @@ class TestKeys:
             Job(Task("bowl", ss.space(x=(0.0, 2.0)), 5, training), "asha", 10, 0),
         ]
         assert len({job.key for job in jobs}) == len(jobs)
+
+
+def test_a_variant_of_the_default_decides_otherwise_and_leaves_nothing_behind():
+    variants = importlib.import_module("defaults_parts.variants")
+    problem = task()
+    before = play.played(problem, "forecast", 20, 0)["curves"]
+    with variants.VARIANTS["ranks alone, fitted length"].in_use():
+        assert play.played(problem, "forecast", 20, 0)["curves"] != before
+    assert play.played(problem, "forecast", 20, 0)["curves"] == before
