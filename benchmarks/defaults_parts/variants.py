@@ -5,16 +5,17 @@ The seeds are ones with which nothing was chosen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import numpy as np
 from common import Options
 from kept import key, runs
 from measurements import Row, row
 
 from defaults_parts import curves, failures as failing, smooth as functions
+from defaults_parts.comparison import regret_safe, regret_seen
 from defaults_parts.play import Result, Task, played
 from shoestring._arrays import Array
 from shoestring.methods import forecast_state
@@ -92,8 +93,8 @@ def _regrets(name: str, tasks: Sequence[Task], budget: int | None, seeds: int) -
 
 
 def _regret(task: Task, result: Result) -> float:
-    value = result["safe"] if task.safe else result["seen"]
-    return np.inf if value is None or task.regret is None else task.regret(value)
+    found = regret_safe(task, result) if task.safe else regret_seen(task, result)
+    return math.inf if found is None else found
 
 
 def _kept(name: str, task: Task, trainings: int, seed: int) -> Result:

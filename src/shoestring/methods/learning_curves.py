@@ -1,9 +1,8 @@
-"""What the methods that forecast learning curves share: the remaining steps, the candidate pool, scores.
+"""What the methods that forecast learning curves share: the remaining steps, the candidate pool, expected improvement.
 
 ======== =========================================================================
 T        the last step of a full training
 r        steps that the rest of the budget buys
-u        normal scores: the losses of all readings, as quantiles of a standard normal
 ======== =========================================================================
 """
 
