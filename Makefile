@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-BENCHMARKS := augment batch_optimisation budgeted_tuning chaos cluster costly_feedback dashboard defaults importance \
-	overhead parallel simulation sklearn_search sub_sampling
+BENCHMARKS := augment batch_optimisation budgeted_tuning chaos cluster costly_feedback dashboard defaults \
+	early_readings importance overhead parallel simulation sklearn_search sub_sampling worker_threads
 
 .PHONY: help setup demo test test-failed test-ray test-integrations lint types bench docs results clean
 
@@ -47,6 +47,7 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy --implicit-reexport -p benchmarks
 
 bench: $(VENV)/.dev
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done

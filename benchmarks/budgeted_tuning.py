@@ -1,33 +1,13 @@
 """Tuning under a budget constraint: the figures of the paper, and recorded learning curves.
 
-    python benchmarks/budgeted_tuning.py --figure 1a --seeds 100
-    python benchmarks/budgeted_tuning.py --table curves --seeds 10    # hours
-    python benchmarks/budgeted_tuning.py --figure 3
-    python benchmarks/budgeted_tuning.py --table smac --seeds 10      # SHOESTRING_SMAC names a Python that has SMAC3
-
-Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019. The recorded curves are looked for in
-the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are kept (kept.py).
+See suites/budgeted_tuning/suite.py for its tables and figures.
 """
 
-from budgeted_tuning_parts import curves, families, peers, pools, synthetic
-from common import main
-
-TABLES = {
-    "cost": synthetic.cost,
-    "forecast-cost": synthetic.forecast_cost,
-    "smac": peers.smac,
-    "trap": synthetic.trap,
-    "curves": curves.table,
-}
-FIGURES = {
-    "1a": synthetic.figure_1a,
-    "1b": synthetic.figure_1b,
-    "1c": synthetic.figure_1c,
-    "2": pools.figure,
-    "3": families.figure,
-    "5a": synthetic.figure_5a,
-    "5b": synthetic.figure_5b,
-}
-
 if __name__ == "__main__":
-    main(__doc__, TABLES, FIGURES, seeds=60, quick_seeds=1)
+    import sys
+    from pathlib import Path
+
+    sys.path[0] = str(Path(__file__).parents[1])
+    from benchmarks.suites.budgeted_tuning.suite import run
+
+    run()

@@ -20,7 +20,7 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 
-from shoestring.dashboard.app import create_app
+from shoestring.web.app import create_app
 
 TOKEN = "screenshots"
 PAGES = {

@@ -12,7 +12,7 @@ X, x_valid, y, y_valid = train_test_split(*load_digits(return_X_y=True), random_
 
 
 def train(trial):
-    model = trial.checkpoint.load() or SGDClassifier(**trial.config, random_state=0)
+    model = trial.checkpoint.load(trust=True) or SGDClassifier(**trial.config, random_state=0)
     for epoch in range(trial.start + 1, 28):
         model.partial_fit(X, y, classes=range(10))
         trial.checkpoint.save(model)

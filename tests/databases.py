@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from shoestring.testing.postgres_server import private_server, programs
+from benchmarks.harness.postgres_server import private_server, programs
 
 _numbers = itertools.count()
 

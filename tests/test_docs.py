@@ -22,6 +22,7 @@ ELSEWHERE = {"integrations.md"}  # each of its snippets needs another framework:
 EXTRAS = {"torch": "shoestring[augment]"}
 
 sys.path.insert(0, str(ROOT / "docs"))
+import one_grant
 import site_pages
 
 
@@ -146,3 +147,9 @@ def test_the_code_of_other_libraries_runs(number, tmp_path, monkeypatch):
         pytest.skip("it starts a cluster, which takes longer than this test may")
     done = subprocess.run([sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("method", ["asha", "forecast"])
+def test_the_files_of_one_grant_are_those_that_a_trace_records(method):
+    """Run ``python docs/one_grant.py --write`` after files were moved."""
+    assert one_grant.block(method) in (ROOT / "docs" / "architecture.md").read_text()

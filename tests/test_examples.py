@@ -7,7 +7,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import click
 import pytest
+
+from shoestring.cli import main
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -67,6 +70,21 @@ def test_the_compose_file(monkeypatch):
     file = str(EXAMPLES / "compose.yml")
     done = subprocess.run([*compose, "-f", file, "config", "--quiet"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_kubernetes_manifest():
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: examples/kubernetes.yml is not checked")
+    parts = {part["kind"]: part for part in yaml.safe_load_all((EXAMPLES / "kubernetes.yml").read_text())}
+    assert list(parts) == ["Service", "StatefulSet", "PersistentVolumeClaim", "Job"]
+    assert parts["Service"]["spec"]["selector"] == parts["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
+    pod = parts["Job"]["spec"]["template"]["spec"]
+    assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == parts["PersistentVolumeClaim"]["metadata"]["name"]
+    program, *arguments = pod["containers"][0]["command"]
+    assert program == "shoestring"
+    assert parts["Service"]["metadata"]["name"] in arguments[1]
+    name, command, rest = main.resolve_command(click.Context(main), arguments)
+    assert name == "worker"
+    command.make_context("worker", list(rest))  # refuses an option that it does not have
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")

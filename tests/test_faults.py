@@ -10,7 +10,7 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.events import Adopted, Reported
-from shoestring.executors.checkpoints import checkpoint_of
+from shoestring.objectives.trial_files import checkpoint_of
 from shoestring.testing.laws import check_budget_law
 
 PROGRAM = Path(__file__).parent / "programs" / "faults.py"

@@ -12,11 +12,11 @@ from shoestring.errors import CorruptLog, ReadingError, SpaceError
 from shoestring.executors import Simulated
 from shoestring.logs.memory import MemoryLog
 from shoestring.methods import named, names
-from shoestring.plots.trace import trace_of
 from shoestring.problems import CurveTable
-from shoestring.report import report
 from shoestring.testing.laws import check_known, give
 from shoestring.testing.playground import Playground
+from shoestring.views.trace import trace_of
+from shoestring.web.report import report
 from tests.methods.test_contract import is_one_component, with_small_pool
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}

@@ -2,10 +2,11 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import shoestring as ss
-from shoestring.executors.run_options import DEFAULTS, RunOptions
+from shoestring.running.options import DEFAULTS, RunOptions
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -68,6 +69,25 @@ def test_so_are_those_of_a_trial_and_of_the_module():
         ss.tune(suggesting, SPACE, budget="2 evaluations")
     with pytest.raises(AttributeError, match=r"has no 'create_study'; write ss.tune"):
         ss.create_study  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("suggest", "written"),
+    [
+        (lambda trial: trial.suggest_float("lr", 1e-4, 1, log=True), "lr=ss.log(0.0001, 1.0) in the space"),
+        (lambda trial: trial.suggest_float("p", 0, 1), "p=(0.0, 1.0) in the space"),
+        (lambda trial: trial.suggest_float("p", 0, 1, step=0.5), "p=np.arange(0.0, 1.0 + 0.5 / 2, 0.5) in the space"),
+        (lambda trial: trial.suggest_int("n", 1, 8), "n=(1, 8) in the space"),
+        (lambda trial: trial.suggest_int("n", 2, 8, step=2), "n=ss.ints(2, 8, step=2) in the space"),
+        (lambda trial: trial.suggest_categorical("act", ("relu", "tanh")), "act=['relu', 'tanh'] in the space"),
+    ],
+)
+def test_a_suggestion_is_answered_with_the_parameter_to_write(suggest, written):
+    with pytest.raises(ss.errors.EverythingFailed) as error:
+        ss.tune(suggest, SPACE, budget="2 evaluations", method="random")
+    assert written in str(error.value)
+    form = written.partition("=")[2].removesuffix(" in the space")
+    assert len(ss.space(x=eval(form, {"ss": ss, "np": np}))) == 1
 
 
 def test_what_is_missing_is_named():

@@ -14,17 +14,22 @@ SOURCE = Path(shoestring.__file__).parent
 
 # Who may import whom: each line only from itself and the lines below it, also inside functions.
 LAYERS = [
-    {"cli", "dashboard", "report", "augment", "integrations", "loggers", "testing", "problems", "__main__"},
+    {"cli", "web", "augment", "integrations", "loggers", "testing", "problems", "__main__"},
     {"tuning"},
     {"study"},
-    {"ui", "plots"},
+    {"exchange"},
+    {"display"},
+    {"plots"},
+    {"views"},
+    {"running"},
     {"executors"},
+    {"objectives"},
     {"methods", "online", "logs"},
     {"samplers", "schedulers"},
     {"models"},
     {"core"},
     {"spaces"},
-    {"errors", "_lazy", "_arrays", "_other_names", "_tables"},
+    {"errors", "_lazy", "_arrays", "_other_names", "_tables", "_text"},
 ]
 
 
@@ -55,9 +60,30 @@ def test_reading_a_study_does_not_load_the_models():
     }
 
 
+def _falling(trial):
+    for step in range(trial.start, 9):
+        yield trial.config["x"] / (step + 1)
+
+
+def test_drawing_recorded_curves_does_not_load_the_models(tmp_path):
+    study = shoestring.Study(
+        {"x": (0.0, 1.0)}, budget="30 steps", max_resource=9, method="asha", storage=tmp_path / "s.db", name="s"
+    )
+    study.run(_falling, progress=False)
+    program = f"""
+import sys, shoestring
+from shoestring import plots
+from shoestring.study import Study
+assert "<path" in plots.curves(Study.load({str(tmp_path / "s.db")!r}), backend="svg")
+print(*(name for name in sys.modules if name.startswith("shoestring.models")))
+"""
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert loaded == []
+
+
 PUBLIC = {
-    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid ints log space tune
-        warm_start when augment errors executors loggers methods online plots problems samplers schedulers""",
+    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid ints log space space_from
+        tune warm_start when augment errors executors loggers methods online plots problems samplers schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling
         SuccessiveHalving""",
@@ -69,7 +95,7 @@ PUBLIC = {
         rungs shares slices workers""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
     "shoestring.augment": "OPERATIONS Augment Pair Policy PolicySet RankedPair RankedPolicy policies_of search",
-    "shoestring.executors": "Executor Inline Job Processes Ray Report Session Simulated Trial",
+    "shoestring.executors": "Executor Futures Inline Job Processes Ray Report Session Simulated Trial",
     "shoestring.loggers": "CSV MLflow TensorBoard WandB",
     "shoestring.logs": "MemoryLog PostgresLog SqliteLog open_log",
     "shoestring.testing": """Playground asked check_another_process check_executor check_log check_method
@@ -118,6 +144,50 @@ def test_imports_point_one_way():
             assert layer_of(part) <= layer_of(other), f"{path.relative_to(SOURCE)} imports {other}, which is above it"
 
 
+def test_no_two_folders_import_each_other():
+    """Folders on one line of the picture may import each other one way, not both; imports inside functions count."""
+    arrows = {
+        (path.relative_to(SOURCE).parts[0], other)
+        for path in SOURCE.rglob("*.py")
+        if path.parent != SOURCE
+        for other in imports_of(path)
+    }
+    assert not {(part, other) for part, other in arrows if part != other and (other, part) in arrows}
+
+
 def test_no_module_is_too_long():
     long = {p.name: n for p in SOURCE.rglob("*.py") if (n := len(p.read_text().splitlines())) > 420}
     assert not long
+
+
+def own_imports(path):
+    """The modules of shoestring that a file imports when it runs, and whether inside a function; not for types."""
+
+    def walk(node, inside):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.ImportFrom) and (child.module or "").split(".")[0] == "shoestring":
+                yield {f"{child.module}.{alias.name}" for alias in child.names} | {child.module}, inside
+            yield from walk(child, inside or isinstance(child, ast.FunctionDef))
+
+    return list(walk(ast.parse(path.read_text()), False))
+
+
+def test_few_imports_of_our_own_are_inside_functions():
+    """Each is of something heavy that most users of the module do not need, and a comment says what."""
+    inside = [path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") for _, lazy in own_imports(path) if lazy]
+    assert len(inside) <= 20, inside
+
+
+def test_no_modules_import_each_other():
+    """In a circle, counting imports inside functions."""
+    names = {
+        ".".join(("shoestring", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in SOURCE.rglob("*.py")
+    }
+    needs = {name: {n for found, _ in own_imports(path) for n in found if n in names} for name, path in names.items()}
+    while free := [name for name, needed in needs.items() if not needed & needs.keys()]:
+        for name in free:
+            del needs[name]
+    assert not needs

@@ -23,6 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import shoestring as ss
 from shoestring.errors import MethodError, SpaceError
 from shoestring.integrations.sklearn import BudgetSearchCV
+from shoestring.online.domains import as_domain
 
 # Most searches here are as small as they can be.
 pytestmark = pytest.mark.filterwarnings("ignore:The budget paid for no candidate in full")
@@ -237,3 +238,31 @@ def test_failed_candidates_and_a_budget_that_is_too_small_are_said():
         BudgetSearchCV(SVC(), {"C": (-1.0, 1.0)}, budget=8, cv=3, random_state=0).fit(X, Y)
     with pytest.warns(UserWarning, match="no candidate in full: the best with 1 of 3 folds is it"):
         BudgetSearchCV(SVC(), {"C": (0.1, 1.0)}, budget="1 steps", cv=3, random_state=0).fit(X, Y)
+
+
+RULES = (ss.when("degree", kernel="poly"), ss.forbid(kernel="rbf", C=2))
+
+
+def test_conditions_and_forbidden_clauses_of_a_space_hold():
+    """A ConfigurationSpace is a mapping, and taken apart as one it would lose them."""
+    space = ss.space(*RULES, kernel=["rbf", "poly"], degree=(2, 5), C=[1, 2])
+    search = BudgetSearchCV(SVC(), space, budget=8, cv=2, method="random", random_state=0).fit(X, Y)
+    tried = search.cv_results_["params"]
+    assert {params["kernel"] for params in tried} == {"rbf", "poly"}
+    assert [params for params in tried if ("degree" in params) != (params["kernel"] == "poly")] == []
+    assert [params for params in tried if (params["kernel"], params["C"]) == ("rbf", 2)] == []
+
+
+def openings(space):
+    yield "Study", ss.Study(space, budget="1 evaluations").history.codec.space
+    yield "tune", ss.tune(lambda trial: 1.0, space, budget="1 evaluations", method="random").history.codec.space
+    yield "BudgetSearchCV", BudgetSearchCV(SVC(), space, budget=2, cv=2).fit(X, Y).study_.history.codec.space
+    yield "space", ss.space(space)
+
+
+def test_everything_that_takes_a_space_keeps_its_rules():
+    space = ss.space(*RULES, kernel=["rbf", "poly"], degree=(2, 5), C=[1, 2])
+    for name, kept in openings(space):
+        assert len(kept.conditions) == len(kept.forbidden_clauses) == 1, name
+    arms = as_domain(space, None).configs
+    assert [config for config in arms if ("degree" in config) != (config["kernel"] == "poly")] == []

@@ -463,8 +463,8 @@ def test_a_grant_of_another_study_is_refused():
     two.ask()
     with pytest.raises(ReadingError, match="not one of this study"):
         two.tell(grant, 1.0)
-    with pytest.raises(ReadingError, match=r"0 is no grant; give what study\.ask\(\) returned"):
-        two.tell(0, 1.0)
+    with pytest.raises(ReadingError, match=r"0.5 is no grant; give what study\.ask\(\) returned"):
+        two.tell(0.5, 1.0)
 
 
 def test_arrays_are_lists_and_numpy_steps_are_steps():
@@ -546,3 +546,26 @@ class TestContinuedOtherwise:
         (event,) = [event for event in study.events() if event.kind == "budgeted"]
         assert event.worker == study.history.budget_from == other._journal.worker
         assert "is now 5 evaluations, given by" in caplog.text
+
+
+def test_a_trial_has_its_value_and_metrics_and_the_frame_has_them_with_dates():
+    pandas = pytest.importorskip("pandas", reason="frames need pandas")
+    before = pandas.Timestamp.now("UTC")
+    study = ss.Study({"x": (0.0, 1.0)}, budget="30 steps", max_resource=3, method="random")
+    grant = study.ask()
+    study.tell(grant, {1: ss.Reading(0.5, accuracy=0.9, state=1), 2: ss.Reading(0.2, accuracy=0.8), 3: 0.3})
+    study.fail(study.ask(), "boom")
+    study.ask()
+    good, failed, running = study.trials
+    assert (good.value, good.metrics) == (0.2, {"accuracy": 0.8})
+    assert (failed.value, failed.metrics, running.ended) == (None, {}, None)
+    rows = study.trials_frame()
+    assert rows.accuracy[0] == 0.8
+    assert before <= rows.started[0] <= rows.ended[0] <= rows.ended[1] <= pandas.Timestamp.now("UTC")
+    assert rows.ended.isna().tolist() == [False, False, True]
+
+
+def test_dates_of_a_virtual_clock_are_no_error():
+    study = ss.Study({"x": (0.0, 1.0)}, budget="4 evaluations", method="random")
+    study.run(lambda trial: trial.config["x"], executor=ss.executors.Simulated(2), progress=False)
+    assert study.trials[0].started.year == 1970

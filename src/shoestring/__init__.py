@@ -4,11 +4,15 @@ Every evaluation of a model costs. shoestring decides what to try, how long to r
 that a fixed budget buys the best model it can.
 """
 
+import logging
 from typing import TYPE_CHECKING
 
 from shoestring._lazy import lazy_names
+from shoestring._text import EscapeRecords
 
 __version__ = "0.2.0.dev0"
+
+logging.getLogger("shoestring").addFilter(EscapeRecords())
 
 if TYPE_CHECKING:
     from shoestring import (
@@ -28,9 +32,10 @@ if TYPE_CHECKING:
     from shoestring.core.grants import Grant as Grant
     from shoestring.core.known import warm_start as warm_start
     from shoestring.core.readings import Reading as Reading
-    from shoestring.executors.base import Trial as Trial
-    from shoestring.executors.command import Command as Command
+    from shoestring.exchange.optuna_objective import space_from as space_from
     from shoestring.integrations.sklearn import BudgetSearchCV as BudgetSearchCV
+    from shoestring.objectives.command.definition import Command as Command
+    from shoestring.objectives.trial import Trial as Trial
     from shoestring.spaces.definition import space as space
     from shoestring.spaces.parameters import ints as ints, log as log
     from shoestring.spaces.rules import forbid as forbid, when as when
@@ -55,8 +60,9 @@ __all__, __getattr__, __dir__ = lazy_names(
         "core.grants": "Grant",
         "core.known": "warm_start",
         "core.readings": "Reading",
-        "executors.base": "Trial",
-        "executors.command": "Command",
+        "objectives.trial": "Trial",
+        "objectives.command.definition": "Command",
+        "exchange.optuna_objective": "space_from",
         "integrations.sklearn": "BudgetSearchCV",
         "spaces.definition": "space",
         "spaces.parameters": "ints log",

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,7 +62,7 @@ _ATTRIBUTES = {
     },
     "trial": {
         **dict.fromkeys(
-            ("suggest_float", "suggest_int", "suggest_categorical", "suggest_uniform", "suggest_loguniform"),
+            ("suggest_uniform", "suggest_loguniform", "suggest_discrete_uniform"),
             'trial.config["name"], and declare the parameter in the space: '
             'ss.space(lr=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"])',
         ),
@@ -100,6 +100,38 @@ def missing_attribute(kind: str, owner: str, name: str, known: Collection[str] =
         return AttributeError(f"{owner} has no {name!r}; write {instead}")
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     return AttributeError(f"{owner} has no attribute {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def suggestion(method: str) -> Callable[..., NoReturn] | None:
+    """What ``trial.suggest_float`` and such answer here: the parameter of the space that the call stands for."""
+    form = _FORMS.get(method)
+    if form is None:
+        return None
+
+    def suggest(name: str, *args: Any, **options: Any) -> NoReturn:
+        raise AttributeError(
+            f"a Trial has no {method!r}; write trial.config[{name!r}], and {name}={form(*args, **options)} in the "
+            "space. ss.space_from(objective) records the whole space of an Optuna objective"
+        )
+
+    return suggest
+
+
+def _range_form(low: Any, high: Any, *, step: Any = None, log: bool = False) -> str:
+    if log:
+        return f"ss.log({low!r}, {high!r})"
+    return f"({low!r}, {high!r})" if step is None else f"np.arange({low!r}, {high!r} + {step!r} / 2, {step!r})"
+
+
+def _integers_form(low: int, high: int, step: int = 1, log: bool = False) -> str:
+    return _range_form(low, high, log=log) if step == 1 else f"ss.ints({low!r}, {high!r}, step={step!r})"
+
+
+_FORMS: dict[str, Callable[..., str]] = {
+    "suggest_float": lambda low, high, **options: _range_form(float(low), float(high), **options),
+    "suggest_int": _integers_form,
+    "suggest_categorical": lambda choices: repr(list(choices)),
+}
 
 
 class ExplainsNames:

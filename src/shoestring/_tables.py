@@ -7,6 +7,27 @@ from html import escape
 from typing import Any
 
 
+class ShownAsTable:
+    """A value that a notebook shows as a table: ``_pairs`` gives its title, and plain values by name."""
+
+    __slots__ = ()
+
+    def _pairs(self) -> tuple[str, Mapping[str, Any]]:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return pairs_table(*self._pairs())
+
+
+def with_own_names(row: Mapping[str, Any], kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with further values; one that is called like a column of the row gets a longer name.
+
+    >>> with_own_names({"value": 0.5}, "config", {"lr": 0.1, "value": 3})
+    {'value': 0.5, 'lr': 0.1, 'config.value': 3}
+    """
+    return {**row, **{f"{kind}.{name}" if name in row else name: value for name, value in values.items()}}
+
+
 def pairs_table(title: str, pairs: Mapping[str, Any]) -> str:
     """A table with one row for each name.
 

@@ -52,12 +52,26 @@ class StudyMismatch(ShoestringError, ValueError):
     """A stored study differs from the one described."""
 
 
+def brief(given: object, most: int = 80) -> str:
+    """A value for a message: short, on one line, and never an error of its own, as a number of 5,000 digits would be.
+
+    >>> brief("x" * 100, 10), brief(10**5000)
+    ("'xxxxxx...", 'an int')
+    """
+    try:
+        text = " ".join(repr(given).split())
+    except Exception:
+        kind = type(given).__name__
+        return f"a{'n' if kind[0] in 'aeiou' else ''} {kind}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 class StudyNotFound(ShoestringError, LookupError):
     """There is no such study in the storage."""
 
 
 class EverythingFailed(ShoestringError, RuntimeError):
-    """No trial ever gave a usable reading; the message shows the first failure."""
+    """No trial gave a usable reading, ever or for many trials in a row; the message shows the first failure."""
 
 
 class StorageError(ShoestringError):

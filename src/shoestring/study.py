@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from shoestring._other_names import explained, missing_attribute
+from shoestring.core.ask_tell import ask, fail, tell
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
 from shoestring.core.event_log import EventLog, checked_name, found_study
 from shoestring.core.events import Event, Granted, Mode, Opened, Rule
 from shoestring.core.grants import Grant
+from shoestring.core.heartbeats import WorkerRecord, worker_records
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.known import Initial, WarmStart, add_results, added, enqueued, start_with, warm_start
-from shoestring.core.leases import WorkerRecord, worker_records
-from shoestring.core.readings import readings_by_step, refuse_other_value
-from shoestring.core.recommendation import DEFAULT_RULE, Best, check_rule, required_best
-from shoestring.core.trial_rows import frame
+from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, required
 from shoestring.core.verification import Verification, verified
-from shoestring.errors import MethodError, ReadingError, StudyMismatch
-from shoestring.executors.base import Objective, warn_of_another_objective
-from shoestring.executors.callbacks import Callbacks
-from shoestring.executors.checkpoints import best_folder, folder_of, steps_without_checkpoint
-from shoestring.executors.driver import default_executor, drive
-from shoestring.executors.loading import refuse_while_loading
-from shoestring.executors.run_options import RUN_PARAMETERS, RunOptions, checked_options
+from shoestring.display.live import watch
+from shoestring.errors import MethodError, ReadingError
+from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_optuna
 from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
 from shoestring.methods.opening import (
@@ -36,14 +33,22 @@ from shoestring.methods.opening import (
     created_or_found,
     rebuilt_method,
     refuse_differences,
+    stored_method,
 )
-from shoestring.methods.registry import described, rebuilt, references_of
-from shoestring.spaces.codec import copied
+from shoestring.methods.registry import described, references_of
+from shoestring.objectives.checks import warn_of_another_objective
+from shoestring.objectives.loading import refuse_while_loading
+from shoestring.objectives.trial import Objective
+from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
+from shoestring.running.callbacks import Callbacks
+from shoestring.running.detached import Detached
+from shoestring.running.loop import default_executor, drive
+from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 from shoestring.spaces.serialisation import serialised
-from shoestring.ui.formatting import study_line
-from shoestring.ui.progress import watch
+from shoestring.views.states import study_line
+from shoestring.views.trial_rows import frame, reading_rows, summary_row
 
 if TYPE_CHECKING:
     import pandas
@@ -96,13 +101,10 @@ class Study:
         log, name = open_log(storage), checked_name("study" if name is None else name)
         number, history = created_or_found(log, name, chosen, opened)
         self.note = note if history else ""
-        self._journal = Journal(log, number, name, chosen, history)
-        stored = self.history.opened
-        refuse_differences(stored, opened, name, method == "auto")
-        if method == "auto" and history is None:
-            self._journal.method = rebuilt(stored.method)
-            if self._journal.method is None:
-                raise StudyMismatch(f"the stored study {name!r} has a method of its own: give it as method=...")
+        find_method = partial(stored_method, name, None if method == "auto" else chosen)
+        self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
+        refuse_differences(self.history.opened, opened, name, method == "auto")
+        self._journal.current_method()
         self.budget = limits
         start_with(self._journal, initial)
 
@@ -116,13 +118,26 @@ class Study:
         ...
         shoestring.errors.StudyNotFound: there is no study 'digits' in None; it holds no study
         """
+        return cls._stored(storage, name, follow=True)
+
+    @classmethod
+    def _stored(cls, storage: str | Path | EventLog, name: str | None, follow: bool) -> Study:
         log = open_log(storage, create=False)
         number, name = found_study(log, shown(storage), name)
         study = cls.__new__(cls)
         study.note = ""
-        study._journal = Journal(log, number, name, None)
-        study._journal.find_method = lambda: rebuilt_method(study.history.opened.method)
+        study._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=follow)
         return study
+
+    @classmethod
+    def from_optuna(cls, study: Any, name: str | None = None, **options: Any) -> Study:
+        """A study with the space and the trials of an Optuna study, or of the address of its storage: these cost
+        nothing, and pruned ones can be continued. ``options`` are those of a study; ``budget`` is needed."""
+        return cls(**options_from_optuna(study, name, options))
+
+    def to_optuna(self, storage: Any = None, name: str | None = None) -> Any:
+        """The trials as a new Optuna study, in a storage of Optuna's or in memory; a warning names what is lost."""
+        return exported_to_optuna(self.name, self.history, self.events(), storage, name)
 
     @property
     def name(self) -> str:
@@ -130,9 +145,16 @@ class Study:
 
     @property
     def history(self) -> History:
-        """The history so far, including what other processes added."""
-        self._journal.sync()
-        return self._journal.history
+        """The history so far, including what other processes added. It changes while other threads report."""
+        with self._current() as history:
+            return history
+
+    @contextmanager
+    def _current(self) -> Iterator[History]:
+        """The history with what other processes added, which no other thread changes within this block."""
+        with self._journal.lock:
+            self._journal.sync()
+            yield self._journal.history
 
     @property
     def trials(self) -> Sequence[TrialRecord]:
@@ -142,11 +164,13 @@ class Study:
     @property
     def best(self) -> Best:
         """The configuration that the study recommends so far, and at which step, by the rule ``recommend``: its best
-        reading ("best"), the best running median of three ("median") or its last reading ("last").
+        reading ("best"), the best running median of three ("median"), its last reading ("last"), or its best reading
+        unless the method finds that the readings are noisy and expects more of another configuration ("auto").
 
         ``study.history.best("last")`` answers by another rule. An error shows the first failure if there is none.
         """
-        return required_best(self.history)
+        with self._current() as history:
+            return required(advised_best(history, self._journal.current_method), history)
 
     @property
     def budget(self) -> Budget:
@@ -162,18 +186,20 @@ class Study:
     @property
     def spent(self) -> Amounts:
         """What was spent, in all units: ``study.spent.steps``, or ``study.spent["steps"]``."""
-        return Amounts(self.history.ledger.spent())
+        with self._current() as history:
+            return Amounts(history.ledger.spent())
 
     @property
     def remaining(self) -> Amounts:
         """What is neither spent nor committed to running trials, in the units of the budget."""
-        return Amounts(self.history.remaining())
+        with self._current() as history:
+            return Amounts(history.remaining())
 
     @property
     def state(self) -> str:
         """ "open": ask will give a grant; "waiting": only after a running trial reports; "finished"."""
-        self._journal.sync()
-        answer = self._journal.peek()
+        with self._current():
+            answer = self._journal.peek()
         if isinstance(answer, Granted):
             return "open"
         return "finished" if isinstance(answer, Done) else "waiting"
@@ -181,8 +207,8 @@ class Study:
     @property
     def reason(self) -> str:
         """Why the study is where it is: what the next grant is for, or why there is none."""
-        self._journal.sync()
-        return self._journal.peek().reason
+        with self._current():
+            return self._journal.peek().reason
 
     @overload
     def ask(self) -> Grant | None: ...
@@ -194,63 +220,26 @@ class Study:
         ``ask(8)`` is a list of up to eight grants, empty if there is nothing to start. They are decided together, so a
         model is fitted once for all of them. They are the same as those of eight calls in a row.
 
-        A study object belongs to one thread; another thread opens the same storage itself.
+        Several threads can use one study: each gets grants of its own, and no thread waits for another one's objective.
         """
         most = 1 if n is None else n
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
             raise MethodError(f"n is {n!r}; it is how many grants are asked for at most, a whole number from 1")
-        found = list(islice(self._taken_over(), most))
-        if len(found) < most:
-            answer = self._journal.grants(most - len(found))
-            for granted in answer if isinstance(answer, list) else ():
-                found.append(self._grant_of(self._journal.history.trials[granted.trial], granted.reason))
+        found = ask(self._journal, min(most, sys.maxsize))
         return found if n is not None else found[0] if found else None
 
-    def _taken_over(self) -> Iterator[Grant]:
-        for trial in self._journal.orphans():
-            if self._journal.adopt(trial.index, trial.step):
-                yield self._grant_of(trial, "taken over from a worker that is gone")
-
-    def _grant_of(self, trial: TrialRecord, reason: str) -> Grant:
-        self._journal.asked[trial.index] = trial.holders
-        return Grant(trial.index, copied(trial.config), trial.seed, trial.step, trial.until, reason)
-
-    def tell(self, grant: Grant, readings: object) -> None:
+    def tell(self, grant: Grant | int, readings: object) -> None:
         """Report on a grant: one reading (of step ``until``), a list with one reading per step, or step to reading.
 
-        A reading that is known already is ignored if it is the same and refused if it differs. If the trial was taken
-        over by another process meanwhile, what is new counts and the rest is ignored.
+        A trial's number stands for its last grant. A reading that is known already is ignored if it is the same and
+        refused if it differs. If the trial was taken over by another process meanwhile, what is new counts and the
+        rest is ignored.
         """
-        self._trial_of(grant)
-        for step, given in readings_by_step(grant.start, grant.until, readings).items():
-            trial = self._trial_of(grant)
-            if self._journal.was_taken(grant.trial):
-                self._journal.report(grant.trial, step, given)
-            elif step in trial.readings:
-                refuse_other_value(trial.index, step, trial.readings[step], given)
-            elif trial.state in ("failed", "lost", "stopped"):
-                raise ReadingError(
-                    f"trial {grant.trial} has ended ({trial.state}: {trial.message}); it takes no more readings"
-                )
-            else:
-                self._journal.report(grant.trial, step, given)
-                if self._trial_of(grant).state in ("failed", "lost", "stopped"):
-                    return
+        tell(self._journal, grant, readings)
 
-    def fail(self, grant: Grant, error: object) -> None:
-        """Report that the step after the last reading could not be done."""
-        self._trial_of(grant)
-        self._journal.close(grant.trial, "failed", _message(error), steps=1)
-
-    def _trial_of(self, grant: Grant) -> TrialRecord:
-        if not isinstance(grant, Grant):
-            raise ReadingError(f"{grant!r} is no grant; give what study.ask() returned")
-        trials = self._journal.history.trials
-        if grant.trial >= len(trials) or trials[grant.trial].until < grant.until:
-            self._journal.sync()  # another object, or another process, asked for it
-        if not 0 <= grant.trial < len(trials) or trials[grant.trial].seed != grant.seed:
-            raise ReadingError(f"the grant of trial {grant.trial} is not one of this study {self.name!r}")
-        return trials[grant.trial]
+    def fail(self, grant: Grant | int, error: object) -> None:
+        """Report that the step after the last reading of a grant, or of a trial by its number, could not be done."""
+        fail(self._journal, grant, error)
 
     def enqueue(self, config: Mapping[str, Any]) -> None:
         """Try a configuration next: before the method chooses one by itself, whichever method it is.
@@ -292,7 +281,8 @@ class Study:
         than ``step_timeout``, fails. The study is stopped when a reading reaches ``target``, or when none was better
         than the best for a budget of ``patience``, such as "50 steps". Running a stopped study again continues it.
         With ``gpus=[0, 1]`` each worker process sees one of these GPUs, with ``devices`` it is only told which one is
-        its own, as ``trial.device``.
+        its own, as ``trial.device``. Each computes with ``threads`` threads, by default with its share of the cores;
+        ``init()`` is called once in each of them.
 
         Trials that can go on keep their files, and of those that ended the best ``keep``, and ``study.best`` in any
         case; None keeps all. ``callbacks`` are objects with ``on_reading(study, trial, step, reading)``,
@@ -305,16 +295,17 @@ class Study:
         if not run["accept_objective"]:
             warn_of_another_objective(self.name, self.history.opened.objective, objective)
         display = watch(self._journal, run["progress"], self.note)
-        executor = run["executor"] or default_executor(run["workers"], run["gpus"], run["devices"])
+        executor = run["executor"] or default_executor(run)
         callbacks = Callbacks(self, run["callbacks"])
         drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
         if not self.history.stopped:  # by somebody's wish, perhaps before the first reading
-            required_best(self.history)
+            required(self.history.best(), self.history)
         return self
 
     def workers(self) -> list[WorkerRecord]:
-        """Who runs trials of this study: their last sign of life, and which trials they hold."""
-        return list(worker_records(self._journal.log, self._journal.study, self.history))
+        """Who runs trials of this study: their last heartbeat, and which trials they hold."""
+        with self._current() as history:
+            return list(worker_records(self._journal.log, self._journal.study, history))
 
     def stop(self, reason: str = "the study was stopped by hand") -> None:
         """Stop the study before its budget is spent, in all processes that run it.
@@ -324,16 +315,16 @@ class Study:
         """
         if not isinstance(reason, str) or not reason:
             raise MethodError(f"the reason is {reason!r}; it must be a text that says why the study is stopped")
-        self._journal.sync()
-        self._journal.stop(reason)
+        with self._current():
+            self._journal.stop(reason)
 
     def release(self, trial: int, reason: str = "it was released by hand") -> None:
         """Free a running trial: another process takes it over at once, without waiting for the one that holds it.
 
         If that one still reports a reading, it counts if it is the first one of its step.
         """
-        self._journal.sync()
-        self._journal.release(trial, reason)
+        with self._current():
+            self._journal.release(trial, reason)
 
     def verify(self, method: Method | None = None) -> Verification:
         """Replay the log and check every decision; the first that differs is named."""
@@ -348,9 +339,11 @@ class Study:
         return frame(self.rows(), "study.frame() needs pandas: pip install pandas, or use study.rows()")
 
     def trials_frame(self) -> pandas.DataFrame:
-        """The trials as a pandas DataFrame, one row per trial: state, value, steps, seconds, cost, reason, message and
-        configuration. ``value`` is what the study's rule makes of the readings, at ``step`` (needs pandas)."""
-        rows = [trial.summary() for trial in self.history.trials]
+        """The trials as a pandas DataFrame, one row per trial: state, value, steps, seconds, cost, reason, message,
+        dates, metrics and configuration. ``value`` is what the study's rule makes of the readings, at ``step``, and
+        the metrics are those of that step (needs pandas)."""
+        with self._current() as history:
+            rows = [summary_row(trial) for trial in history.trials]
         return frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")
 
     def __repr__(self) -> str:
@@ -359,14 +352,14 @@ class Study:
 
     def _repr_html_(self) -> str:
         """The report card of the study, which notebooks show."""
-        from shoestring.plots.trace import trace_of  # here because only a notebook needs them
-        from shoestring.ui.html import card
+        from shoestring.display.card import card  # here because only a notebook draws
 
-        return card(trace_of(self))
+        return card(self)
 
     def rows(self) -> list[dict[str, Any]]:
         """The readings as plain rows; a trial without a reading has one row with an empty value."""
-        return [row for trial in self.history.trials for row in trial.rows()]
+        with self._current() as history:
+            return [row for trial in history.trials for row in reading_rows(trial)]
 
     def directory(self, trial: int | None = None, *, best: bool = False) -> Path:
         """The folder with a trial's files; with ``best=True`` the one with the checkpoint of ``study.best``.
@@ -377,15 +370,25 @@ class Study:
         if (trial is None) != best:
             raise ReadingError("give the number of a trial, or best=True for the checkpoint of study.best")
         if best or trial is None:
-            return best_folder(self._journal.files(), self.best, self._journal.history.trials)
-        return folder_of(self._journal.files(), trial, self.history.trials)
+            return best_folder(self.files, self.best, self._journal.history.trials)
+        return folder_of(self.files, trial, self.history.trials)
+
+    @property
+    def files(self) -> Path:
+        """The folder that holds the files of all trials; it exists once one of them has files."""
+        return self._journal.files()
+
+    @property
+    def detached(self) -> Detached:
+        """This study for trials that are asked for in one process and told in another, as the command line does it."""
+        return Detached(self._journal)
 
     def repeats(self) -> int:
         """How many steps are run again at most, and charged again, if another process continues this study now.
 
         These are the steps since the last checkpoint of each running or paused trial.
         """
-        return steps_without_checkpoint(self._journal.files(), self.history.trials)
+        return steps_without_checkpoint(self.files, self.history.trials)
 
     def references(self) -> list[str]:
         """Where the methods of this study were published."""
@@ -397,5 +400,6 @@ class Study:
             raise missing_attribute("study", "a Study", name)
 
 
-def _message(error: object) -> str:
-    return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+def snapshot(storage: str | Path | EventLog, name: str | None) -> Study:
+    """A stored study as it is now, which does not follow its log: all that is shown of it is of one moment."""
+    return Study._stored(storage, name, follow=False)

@@ -13,9 +13,10 @@ from shoestring.core.event_log import EventLog
 from shoestring.core.events import Mode, Rule
 from shoestring.core.known import Initial
 from shoestring.core.recommendation import DEFAULT_RULE
-from shoestring.executors.base import Objective, check_objective, place_of
-from shoestring.executors.loading import refuse_while_loading
-from shoestring.executors.run_options import RUN_PARAMETERS, RunOptions, checked_options
+from shoestring.objectives.checks import check_objective, place_of
+from shoestring.objectives.loading import refuse_while_loading
+from shoestring.objectives.trial import Objective
+from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 from shoestring.study import Study
@@ -46,7 +47,8 @@ def tune(
     that the study was started with, a warning says so, unless ``accept_objective`` is set.
     The files of ended trials are deleted, but for those of the best ``keep`` and of ``study.best``; None keeps all.
     ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
-    "median" of three, or by its "last" reading. ``initial`` is a list of configurations that are tried first, and of
+    "median" of three, or by its "last" reading; "auto" is the best reading, or what the method expects where it finds
+    that single readings are noisy. ``initial`` is a list of configurations that are tried first, and of
     other studies to learn from, as ``ss.warm_start(study)``. ``space``, ``method``, ``mode``, ``max_resource`` and
     ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of :meth:`Study.run`.
 

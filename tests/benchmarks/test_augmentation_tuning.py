@@ -1,14 +1,12 @@
 """Augmentation as a tuning task: what a configuration does to images, and that a training repeats by its seed."""
 
-import importlib
 from itertools import islice
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-tuning = importlib.import_module("augment_parts.tuning")
-setting = importlib.import_module("augment_parts.setting")
+from benchmarks.suites.augment import setting, tuning
 
 
 def config(operations, level=9, **weights):

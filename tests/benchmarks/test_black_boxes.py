@@ -1,13 +1,9 @@
 """The black boxes of the user suite: functions that fail in places, and what counts as a lost task."""
 
-import importlib
-
 import pytest
 
+from benchmarks.suites.defaults import black_boxes, failing_functions as failing
 from shoestring.samplers import Random
-
-failing = importlib.import_module("defaults_parts.failing_functions")
-black_boxes = importlib.import_module("defaults_parts.black_boxes")
 
 
 @pytest.mark.parametrize("task", failing.failing_functions(), ids=lambda task: task.name)

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import shoestring as ss
+from benchmarks.harness import kept, play
+from benchmarks.suites.defaults import variants
 
-kept = importlib.import_module("kept")
-play = importlib.import_module("defaults_parts.play")
 Task, Job = play.Task, play.Job
 SPACE = {"x": (0.0, 1.0), "kind": ["a", "b"]}
 
@@ -33,7 +33,7 @@ def outcome(request):
         if request.param == "ours":
             return play.played(task, method, trainings, seed)
         pytest.importorskip("optuna")
-        peers = importlib.import_module("defaults_parts.peers")
+        peers = importlib.import_module("benchmarks.peers.optuna_pruning")
         return peers.played(task, "Optuna TPE", trainings, seed)
 
     return played
@@ -116,7 +116,6 @@ class TestKeys:
 
 
 def test_a_variant_of_the_default_decides_otherwise_and_leaves_nothing_behind():
-    variants = importlib.import_module("defaults_parts.variants")
     problem = task()
     before = play.played(problem, "forecast", 20, 0)["curves"]
     with variants.VARIANTS["ranks alone, fitted length"].in_use():

@@ -1,6 +1,5 @@
 """The tasks of the user suite are what their modules say, and methods are compared as they should be."""
 
-import importlib
 import math
 from itertools import islice
 from types import SimpleNamespace
@@ -9,12 +8,11 @@ import numpy as np
 import pytest
 
 import shoestring as ss
+from benchmarks.harness import comparison, play
+from benchmarks.suites.defaults import failures, smooth
 from shoestring.core.randomness import generator
 from shoestring.spaces.codec import Codec
 
-smooth, failures, comparison, play = (
-    importlib.import_module(f"defaults_parts.{name}") for name in ("smooth", "failures", "comparison", "play")
-)
 FORMS = {task.name: task for task in smooth.smooth()}
 
 

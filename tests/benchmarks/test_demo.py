@@ -1,11 +1,9 @@
 """The demo's table: how often the default is better than random search, ties not counted."""
 
-import importlib
-
 import pytest
 
-demo = importlib.import_module("defaults_parts.demo")
-Options = importlib.import_module("common").Options
+from benchmarks.harness.common import Options
+from benchmarks.suites.defaults import demo
 
 
 def test_a_tie_is_not_better(monkeypatch):

@@ -1,14 +1,12 @@
 """The run keeper: a benchmark can be killed and continued, and changed code never reuses a run."""
 
-import importlib
 import json
 from multiprocessing import get_context
 
 import pytest
 
+from benchmarks.harness import kept
 from shoestring.methods import BHPT, named
-
-kept = importlib.import_module("kept")
 
 
 def forbidden():

@@ -1,15 +1,18 @@
 """The result pages are exactly what their templates and the committed data give."""
 
-import importlib
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import shoestring
+from benchmarks.harness import common, measurements, provenance, render
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-common, measurements, render = map(importlib.import_module, ("common", "measurements", "render"))
 Row = measurements.Row
 PAGES = render.pages()
 
@@ -34,6 +37,38 @@ def test_every_table_says_how_it_was_produced():
         for table, entry in json.loads(path.read_text(encoding="utf-8")).items():
             assert entry["command"].startswith("python "), f"{path.name}: {table}"
             assert entry["version"], f"{path.name}: {table}"
+
+
+def test_the_readme_names_every_suite_and_the_pages_that_show_it():
+    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    named = {name: re.findall(r"results/(\w+)\.md", line) for name, line in re.findall(r"\| `(\w+)\.py` (.*)", readme)}
+    suites = {path.parent.name for path in BENCHMARKS.glob("suites/*/suite.py")}
+    assert named.keys() == suites == {path.stem for path in BENCHMARKS.glob("[a-z]*.py")} - {"render"}
+    for name, pages in named.items():
+        shown = {path.stem for path in BENCHMARKS.glob("templates/[a-z]*.md") if _shows(path, name)}
+        assert shown == set(pages), name
+
+
+def _shows(template, suite):
+    text = template.read_text(encoding="utf-8")
+    return text.startswith(f"<!-- data: {suite} -->") or f"{{{{{suite}:" in text
+
+
+@pytest.mark.parametrize("suite", sorted(path.parent.name for path in BENCHMARKS.glob("suites/*/suite.py")))
+def test_a_suite_uses_no_other_suite_and_what_is_shared_uses_none(suite):
+    shared = [path for name in ("harness", "peers", "tasks") for path in (BENCHMARKS / name).glob("*.py")]
+    for path in [*shared, *(BENCHMARKS / "suites" / suite).glob("*.py")]:
+        used = set(re.findall(r"benchmarks\.suites\.(\w+)", path.read_text(encoding="utf-8")))
+        assert used <= ({suite} if path.parent.name == suite else set()), path
+
+
+@pytest.mark.parametrize(
+    "how", [["benchmarks/simulation.py"], ["-m", "benchmarks.simulation"]], ids=["script", "module"]
+)
+def test_a_suite_runs_as_a_script_and_as_a_module(how):
+    command = [sys.executable, *how, "--table", "continuation", "--quick", "--json"]
+    done = subprocess.run(command, cwd=BENCHMARKS.parent, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[0]["measured"] == 0
 
 
 @pytest.fixture
@@ -101,13 +136,48 @@ class TestStoring:
         monkeypatch.setattr(common, "store", lambda *given: written.append(given))
         monkeypatch.setattr(sys, "argv", ["benchmarks/x.py", "--table", "t", *options])
         common.main("About.", {"t": lambda options: [Row("a", float(options.seeds))], "u": None}, seeds=5)
-        about = {"command": "python benchmarks/x.py --table t --seeds 2", "version": common.shoestring.__version__}
-        assert written == ([("x", "t", [Row("a", 2.0)], about)] if stored else [])
+        assert [given[:3] for given in written] == ([("x", "t", [Row("a", 2.0)])] if stored else [])
+        assert [given[3]["command"] for given in written] == ["python benchmarks/x.py --table t --seeds 2"] * stored
 
     def test_a_quick_run_is_never_written(self, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["x.py", "--quick", "--write"])
         with pytest.raises(SystemExit):
             common.main("About.", {})
+
+    def test_a_result_says_which_code_and_packages_gave_it(self, folder):
+        given = provenance.provenance("python benchmarks/x.py")
+        measurements.store("x", "u", [Row("c", 3.0)], given, folder)
+        tables = measurements.load("x", folder)
+        found = {key: value for key, value in tables["u"].items() if key != "rows"}
+        assert found == given
+        assert found["version"] == found["packages"]["shoestring"] == shoestring.__version__
+        assert found["packages"]["numpy"] == np.__version__
+        assert tables["t"]["commit"] == tables["t"]["date"] == tables["t"]["packages"] == "unknown"
+        assert "unknown" not in (folder / "x.json").read_text()
+
+    def test_another_version_of_a_peer_has_another_digest(self, monkeypatch):
+        monkeypatch.setattr(provenance, "_elsewhere", {})
+        before = provenance.provenance("python")["packages"]
+        provenance.used_elsewhere("HEBO", "0.3.6")
+        after = provenance.provenance("python")["packages"]
+        assert (after["HEBO"], after["digest"] != before["digest"]) == ("0.3.6", True)
+
+    def test_changed_code_is_marked_and_new_data_are_not(self, tmp_path):
+        def git(*words):
+            subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+        assert provenance.commit(tmp_path) == "unknown"
+        git("init", "--quiet")
+        for name in ("src/a.py", "benchmarks/data/a.json"):
+            (tmp_path / name).parent.mkdir(parents=True)
+            (tmp_path / name).touch()
+        git("add", ".")
+        git("commit", "--quiet", "--message", "a")
+        clean = provenance.commit(tmp_path)
+        (tmp_path / "benchmarks/data/a.json").write_text("{}")
+        assert provenance.commit(tmp_path) == clean
+        (tmp_path / "src/a.py").write_text("1")
+        assert provenance.commit(tmp_path) == f"{clean}+"
 
 
 def test_limits():

@@ -1,16 +1,13 @@
 """What is passed to peers that run in environments of their own, and new trainings of what was chosen."""
 
-import importlib
-
 import pytest
 from ConfigSpace import OrdinalHyperparameter
 
 import shoestring as ss
-
-hebo, smac, seed_noise, common = map(
-    importlib.import_module,
-    ("batch_optimisation_parts.peers", "budgeted_tuning_parts.peers", "sub_sampling_parts.seed_noise", "common"),
-)
+from benchmarks.harness import common
+from benchmarks.suites.batch_optimisation import peers as hebo
+from benchmarks.suites.budgeted_tuning import peers as smac
+from benchmarks.suites.sub_sampling import seed_noise
 
 SPACE = ss.space(rate=ss.log(1e-3, 1.0), units=(1, 9), momentum=(0.0, 0.9), rule=["a", "b"])
 SPACE.add(OrdinalHyperparameter("size", [16, 64, 512]))

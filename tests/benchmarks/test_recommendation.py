@@ -1,15 +1,12 @@
 """The comparison of the rules of study.best: readings are recommended by validation and judged by test values."""
 
-import importlib
-
 import pytest
 from threadpoolctl import threadpool_limits
 
+from benchmarks.harness import common, kept
+from benchmarks.suites.defaults import recommendation
 from shoestring.core.recommendation import RULES
 
-recommendation = importlib.import_module("defaults_parts.recommendation")
-common = importlib.import_module("common")
-kept = importlib.import_module("kept")
 TASKS = {task.name: task for task in recommendation.trainings()}
 
 

@@ -1,6 +1,5 @@
 """The trainings of the user suite: every one can be played, repeats by its seed and can be resumed."""
 
-import importlib
 import math
 from itertools import islice
 from types import SimpleNamespace
@@ -9,8 +8,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import shoestring as ss
+from benchmarks.tasks.trainings import trainings
 
-TASKS = importlib.import_module("defaults_parts.trainings").trainings()
+TASKS = trainings()
 each = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 
 

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shoestring as ss
-from shoestring.cli import inspection, main
-from shoestring.logs import open_log
+from shoestring.cli import main, status
+from shoestring.logs import SqliteLog, open_log
 from tests.stored import edit, seal
 
 
@@ -450,7 +450,7 @@ def test_a_trial_is_released_by_hand_and_its_worker_is_shown(folder):
     study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", storage="s.db", name="s")
     study.ask()
     assert f"process {os.getpid()} on " in good("status", "s.db")
-    assert "(alive, last sign of life 0 s ago, runs trial 0)" in good("status", "s.db")
+    assert "(alive, last heartbeat 0 s ago, runs trial 0)" in good("status", "s.db")
     (worker,) = json.loads(good("status", "s.db", "--json"))["workers"]
     assert (worker["state"], worker["trials"]) == ("alive", [0])
     assert "trial 0 of s is free" in good("release", "s", "0", "--storage", "s.db")
@@ -465,7 +465,7 @@ def test_a_trial_is_released_by_hand_and_its_worker_is_shown(folder):
 def test_the_limits_of_a_run_are_options(folder):
     limits = ["--target", "0.9", "--retries", "2", "--trial-timeout", "60", "--step-timeout", "30"]
     text = good("run", "train.py:once", "--space", "wide", "--budget", "99 trials", "--method", "random", *limits)
-    assert "train-once: finished" in text
+    assert "train-once: stopped" in text
     assert "the target 0.9 was reached" in text
     assert len(ss.Study.load("shoestring.db").trials) < 20
     assert "99 of 99 spent" in good("resume", "--patience", "99 trials")
@@ -492,12 +492,24 @@ def test_the_status_is_of_one_moment_while_others_go_on(folder, monkeypatch):
     """Whoever works on the study starts another trial at each look at it."""
     study = ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", method="random", storage="s.db", name="s")
     study.ask()
-    trend = inspection.trace_of
-    monkeypatch.setattr(inspection, "trace_of", lambda shown: [study.ask(), trend(shown)][1])
+    trend = status.trend_rows
+    monkeypatch.setattr(status, "trend_rows", lambda shown: [study.ask(), trend(shown)][1])
     text = good("status", "s.db")
     assert "trials      1: 1 running" in text
     assert text.count("  running ") == 1
     assert "runs trial 0)" in text
+
+
+@pytest.mark.parametrize("command", ["status", "trials"])
+def test_every_event_is_read_once(folder, monkeypatch, command):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="30 evaluations", method="random", storage="s.db", name="s")
+    for _ in range(30):
+        study.tell(study.ask(), 0.5)
+    read, answers = SqliteLog.read, []
+    monkeypatch.setattr(SqliteLog, "read", lambda *given: answers.append(read(*given)) or answers[-1])
+    good(command, "s.db")
+    assert sum(map(len, answers)) == len(study.events())
+    assert len(answers) < 10
 
 
 def test_who_gave_the_budget_is_said_in_words(folder):

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 import shoestring as ss
 from shoestring.cli import main
-from shoestring.cli.parameters import space_of
-from shoestring.core.workers import BY_HAND
+from shoestring.cli.run import _named_for as named_for
+from shoestring.cli.space_options import space_of
+from shoestring.core.workers import DETACHED
 from shoestring.errors import SpaceError
 from shoestring.spaces.parameters import LogRange
 from tests.stored import edit
@@ -190,7 +191,7 @@ def test_a_shell_script_asks_and_tells():
 
 def test_what_is_asked_for_is_nobodys_to_take_over():
     first = asked()
-    assert ss.Study.load("shoestring.db", "digits").trials[0].worker == BY_HAND
+    assert ss.Study.load("shoestring.db", "digits").trials[0].worker == DETACHED
     study = ss.Study.load("shoestring.db", "digits")
     assert study.ask().trial == 1
     assert asked()["trial"] == 2
@@ -300,3 +301,18 @@ def test_names_that_are_no_variables_need_json(name):
     ask = ["ask", "s", "--param", f"{name}=1:9", "--budget", "9 evaluations"]
     assert "use --json" in refused(*ask)
     assert set(json.loads(good(*ask, "--json"))["config"]) == {name}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["python", "train.py"], "train"), ([sys.executable, "train.py"], "train"),
+        (["./train.py", "data.csv"], "train"),
+        ([sys.executable, "-u", "train.py", "--data", "data.csv"], "train"), (["python", "-m", "pack.train"], "train"),
+        (["bash", "train.py"], "train"), (["trainer", "--lr", "1"], "trainer"),
+    ],
+)  # fmt: skip
+def test_a_study_of_a_command_is_named_after_its_script(command, name):
+    Path("train.py").write_text("")
+    Path("data.csv").write_text("")
+    assert named_for(command) == name

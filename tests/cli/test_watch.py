@@ -8,12 +8,12 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import shoestring as ss
-from shoestring.cli import main, watching
+from shoestring.cli import main, watch
+from shoestring.display.watch_screen import frame
 from shoestring.logs import open_log
-from shoestring.plots.trace import trace_of
-from shoestring.ui.following import Followed
-from shoestring.ui.trends import trend_rows
-from shoestring.ui.watching import frame
+from shoestring.views.following import Followed
+from shoestring.views.trace import trace_of
+from shoestring.views.trends import trend_rows
 from tests.plots.studies import played, told
 
 
@@ -43,18 +43,18 @@ def test_it_shows_a_study_with_little_in_it(values):
 
 
 def test_trends_have_the_ends_of_their_lines():
-    best, burned = (line for _, line in trend_rows(trace_of(told(5.0, 3.0, 4.0, 1.0))))
+    best, burned = (line for _, line in trend_rows(told(5.0, 3.0, 4.0, 1.0).history))
     assert best.split() == ["5", "█▅▅▁", "1"]
     assert burned.startswith("50 ")
     assert " 46 evaluations" in burned
-    assert list(trend_rows(trace_of(told(5.0)))) == []
+    assert list(trend_rows(told(5.0).history)) == []
 
 
 def test_a_burn_down_of_time_has_its_unit_once():
     study = ss.Study({"x": (0.0, 1.0)}, budget="1h", method="random")
     for value in (2.0, 1.0):
         study.tell(study.ask(), value)
-    assert "seconds" not in dict(trend_rows(trace_of(study)))["burn-down"]
+    assert "seconds" not in dict(trend_rows(study.history))["burn-down"]
     assert "s of 1 h 0 min spent" in repr(study)
 
 
@@ -77,7 +77,7 @@ def test_it_ends_when_the_budget_is_spent(stored, tmp_path, monkeypatch):
     def play(_):
         stored.tell(stored.ask(), 1.0)
 
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=play))
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=play))
     result = invoke("watch", tmp_path / "s.db")
     assert result.exit_code == 0, result.output
     assert "3 of 3" in result.output
@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_the_study_alone(stored, tmp_path, monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=interrupt))
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=interrupt))
     assert "the study is not affected" in invoke("watch", tmp_path / "s.db").output
 
 

@@ -103,7 +103,7 @@ def test_status_shows_who_works(storage, tmp_path):
     (tmp_path / "go").touch()
     for worker in workers:
         worker.communicate(timeout=120)
-    assert shown.count("  worker ") == shown.count("(alive, last sign of life") == 2
+    assert shown.count("  worker ") == shown.count("(alive, last heartbeat") == 2
     assert shown.count("  running ") == 2
     assert sorted(trial for worker in found["workers"] for trial in worker["trials"]) == [0, 1]
     assert {event.worker for event in study.events() if isinstance(event, Granted)} == {

@@ -98,7 +98,7 @@ def test_a_batch_that_comes_second_is_taken_back_and_decided_again(method):
     assert study.verify().ok
 
 
-def test_what_was_supposed_is_taken_back_if_a_decision_fails(monkeypatch):
+def test_tentative_grants_are_taken_back_if_a_decision_fails(monkeypatch):
     study = study_of("asha")
     first = study.ask(2)
     tell(study, first[0])
@@ -136,11 +136,11 @@ def test_a_batch_fits_a_model_once(monkeypatch):
     assert len(fits) == len(set(fits)) <= 2, "each of the two kinds of process that it uses is fitted once"
 
 
-def test_after_a_conflict_processes_take_turns():
+def test_after_a_conflict_processes_decide_under_the_advisory_lock():
     turns = []
 
     class Polite(MemoryLog):
-        def turn(self, study):
+        def advisory_lock(self, study):
             turns.append(study)
             return nullcontext()
 

@@ -90,15 +90,15 @@ class TestDeadline:
     def test_it_follows_from_what_was_spent_while_something_ran(self):
         _, clock, journal = opened(Budget(seconds=10.0))
         one = journal()
-        assert one.deadline() is None, "nothing runs"
+        assert one.history.deadline() is None, "nothing runs"
         one.grant()
-        assert one.deadline() == 110.0
+        assert one.history.deadline() == 110.0
         clock.now = 104.0
         one.report(0, 1, 0.5)
         one.close(0, "finished")
         clock.now = 500.0
         one.grant()
-        assert one.deadline() == 506.0, "the time between is nobody's"
+        assert one.history.deadline() == 506.0, "the time between is nobody's"
         assert one.history.ledger.seconds == 4.0
 
     def test_no_event_is_stamped_after_it(self):
@@ -257,13 +257,13 @@ class TestAdoption:
         one, two = journal(), journal()
         one.grant()
         two.sync()
-        assert not list(two.orphans())
+        assert not list(two.trials_of_gone_workers())
         assert not two.adopt(0, 0)
-        assert not list(one.orphans()), "one's own trials are no orphans"
+        assert not list(one.trials_of_gone_workers()), "one's own trials are not those of a worker that is gone"
 
     def test_a_trial_whose_worker_is_gone_is_taken_over_where_its_files_are(self):
         log, _, two = self.gone()
-        assert [trial.index for trial in two.orphans()] == [0]
+        assert [trial.index for trial in two.trials_of_gone_workers()] == [0]
         assert two.adopt(0, 1)
         (adopted,) = log.read(0, 4)
         assert (adopted.worker, adopted.start, adopted.attempt, adopted.steps) == (two.worker, 1, 1, 0)
@@ -276,7 +276,7 @@ class TestAdoption:
         assert two.adopt(0, 2)
         assert log.read(0, 4)[0].idle == 900.0
         assert two.history.ledger.seconds == 0.0
-        assert two.deadline() == 1010.0
+        assert two.history.deadline() == 1010.0
 
     def test_it_is_lost_if_the_budget_cannot_pay_for_running_it_again(self):
         log, _, two = self.gone(steps=5, budget="12 steps")
@@ -294,7 +294,7 @@ class TestAdoption:
         trial = three.history.trials[0]
         assert (trial.state, trial.message) == ("lost", "the process that ran it was lost 2 times at step 3")
         assert three.history.ledger.steps == 3, "the step that was lost is charged"
-        assert not list(three.orphans())
+        assert not list(three.trials_of_gone_workers())
 
     def test_a_reading_starts_the_count_again(self):
         log, _, _ = self.gone()
@@ -313,7 +313,7 @@ class TestAdoption:
         two.sync()
         two.release(0, "by hand")
         clock.now = 200.0
-        assert [trial.index for trial in two.orphans()] == [0]
+        assert [trial.index for trial in two.trials_of_gone_workers()] == [0]
         assert two.adopt(0, 0)
         assert [event.attempt for event in log.read(0, 1) if isinstance(event, Adopted)] == [0]
         assert two.history.ledger.seconds == 4.0, "nobody ran it after it was released"
@@ -346,7 +346,7 @@ class TestAdoption:
         one = journal()
         one.grant()
         del one
-        assert [trial.index for trial in journal().orphans()] == [0]
+        assert [trial.index for trial in journal().trials_of_gone_workers()] == [0]
 
 
 class TestBudgetChange:

@@ -149,3 +149,22 @@ def test_nothing_yet():
     assert len(seen) == 0
     assert seen.losses(1).shape == (0,)
     assert seen.furthest_step(1) == 0
+
+
+def test_before_an_arm_the_later_ones_are_running():
+    study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(steps=60), method="random", max_resource=3)
+    for i in range(6):
+        grant = study.ask()
+        if i == 4:
+            study.fail(grant, "on purpose")
+        else:
+            study.tell(grant, [float(i)] * 3)
+    whole, early = observed(study.history), observed(study.history.before(3))
+    np.testing.assert_array_equal(early.losses(3), [0.0, 1.0, 2.0, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(early.reached, [3, 3, 3, 0, 0, 0])
+    assert early.pending.tolist() == [False] * 3 + [True] * 3
+    assert not early.failed.any()
+    assert (early.furthest_step(3), early.furthest_step(4)) == (3, 0)
+    assert whole.failed[4]
+    assert not whole.pending.any()
+    np.testing.assert_array_equal(whole.losses(3), [0.0, 1.0, 2.0, 3.0, np.nan, 5.0])

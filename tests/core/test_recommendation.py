@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 import shoestring as ss
 from shoestring.core.events import Granted, Opened, Reported
 from shoestring.core.history import History
-from shoestring.core.recommendation import RULES
+from shoestring.core.recommendation import RULES, Advice, advised_best
 from shoestring.errors import MethodError, StudyMismatch
 from shoestring.logs.memory import MemoryLog
 from shoestring.spaces.definition import as_space
@@ -20,14 +20,14 @@ CURVES = st.dictionaries(st.integers(1, 12), st.integers(-3, 3).map(float), max_
 ARMS = st.lists(st.lists(CURVES, min_size=1, max_size=3), min_size=1, max_size=5)
 
 
-def history_of(arms, mode, rule):
+def history_of(arms, mode, rule, most=100):
     """A history in which the trials of each arm have the given readings, reported in turns."""
     history, trials = History(), []
-    history.apply(Opened(0.0, serialised(as_space(SPACE)), {}, {"steps": 10**6}, mode, 100, 0, recommend=rule))
+    history.apply(Opened(0.0, serialised(as_space(SPACE)), {}, {"steps": 10**6}, mode, most, 0, recommend=rule))
     for arm, curves in enumerate(arms):
         for replicate, curve in enumerate(curves):
             config = None if replicate else {"x": arm / 10}
-            history.apply(Granted(0.0, len(trials), arm, replicate, 0, 0, 100, "r", "w", config=config))
+            history.apply(Granted(0.0, len(trials), arm, replicate, 0, 0, most, "r", "w", config=config))
             trials.append(sorted(curve.items()))
     for turn in range(12):
         for trial, readings in enumerate(trials):
@@ -41,7 +41,7 @@ def judged(rule, readings):
     """The loss and the step that a rule gives to one trial, from (step, loss) pairs in order."""
     if rule == "last":
         step, loss = readings[-1]
-    elif rule == "best":
+    elif rule in ("best", "auto"):
         loss, step = min(((loss, step) for step, loss in readings), key=lambda pair: (pair[0], -pair[1]))
     elif len(readings) < 3:
         step, loss = readings[-1][0], max(loss for _, loss in readings)
@@ -91,6 +91,42 @@ def test_of_replicates_the_trial_with_the_best_reading_has_the_checkpoint():
     assert (best.arm, best.trial, best.step, best.value, best.error) == (0, 1, 2, 0.75, 0.25)
 
 
+class Adviser:
+    """A method that recommends one arm, and expects a loss of 5."""
+
+    def __init__(self, arm):
+        self.arm = arm
+
+    def recommend(self, history):
+        return None if self.arm is None else Advice(self.arm, 5.0)
+
+
+class TestAdvice:
+    arms = ([{1: 2.0}], [{1: 1.0}], [{}])
+
+    @pytest.mark.parametrize("mode", ["min", "max"])
+    def test_it_is_followed_and_the_value_stays_the_reading(self, mode):
+        best = advised_best(history_of(self.arms, mode, "auto", 1), lambda: Adviser(0))
+        assert (best.arm, best.trial, best.step, best.value) == (0, 0, 1, 2.0)
+        assert best.expected == (5.0 if mode == "min" else -5.0)
+
+    @pytest.mark.parametrize("method", [None, object(), Adviser(None), Adviser(2)])
+    def test_without_any_the_best_reading_counts(self, method):
+        best = advised_best(history_of(self.arms, "min", "auto", 1), lambda: method)
+        assert (best.arm, best.value, best.expected) == (1, 1.0, None)
+
+    @pytest.mark.parametrize("rule", ["best", "median", "last"])
+    def test_other_rules_do_not_ask(self, rule):
+        assert advised_best(history_of(self.arms, "min", rule, 1), lambda: Adviser(0)).arm == 1
+
+    def test_of_several_trials_the_mean_is_known(self):
+        history = history_of([[{1: 3.0}, {1: 3.0}], [{1: 1.0}]], "min", "auto", 1)
+        assert advised_best(history, lambda: Adviser(0)).arm == 1
+
+    def test_of_curves_the_best_reading_counts(self):
+        assert advised_best(history_of(self.arms, "min", "auto"), lambda: Adviser(0)).arm == 1
+
+
 class TestOption:
     def study(self, log, **options):
         return ss.Study(SPACE, budget="30 steps", method="random", max_resource=9, storage=log, **options)
@@ -109,6 +145,12 @@ class TestOption:
         assert ss.Study.load(log).best.value == 0.5
         with pytest.raises(StudyMismatch, match="recommend was 'last' and is now 'median'"):
             self.study(log, recommend="median")
+
+    @pytest.mark.parametrize("stored", RULES)
+    def test_a_stored_study_keeps_its_rule_if_none_is_given(self, tmp_path, stored):
+        log = tmp_path / "a.db"
+        self.study(log, recommend=stored)
+        assert self.study(log).history.opened.recommend == stored
 
     def test_unknown_rules_are_refused(self):
         with pytest.raises(MethodError, match="recommend is 'mean'"):

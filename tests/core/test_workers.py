@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from shoestring.core import leases, workers
-from shoestring.core.leases import Leases
+from shoestring.core import heartbeats, workers
+from shoestring.core.heartbeats import Leases
 from shoestring.core.workers import new_worker, process_is_gone, retire
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
@@ -64,7 +64,7 @@ class Steady:
 
     def __init__(self, monkeypatch):
         self.now = 1000.0
-        monkeypatch.setattr(leases, "ticks", lambda: self.now)
+        monkeypatch.setattr(heartbeats, "ticks", lambda: self.now)
 
 
 @pytest.fixture
@@ -81,14 +81,14 @@ def test_a_lease_expires_after_it_was_not_renewed(log, monkeypatch):
     clock, beats = Steady(monkeypatch), {ELSEWHERE: (1.0, 0.0)}
     monkeypatch.setattr(log, "beats", lambda study: beats)
     watched = Leases(log, 1)
-    assert not watched.expired(ELSEWHERE)
-    clock.now += leases.LEASE - 1
-    assert not watched.expired(ELSEWHERE)
+    assert not watched.is_gone(ELSEWHERE)
+    clock.now += heartbeats.LEASE - 1
+    assert not watched.is_gone(ELSEWHERE)
     beats[ELSEWHERE] = (2.0, 0.0)
     clock.now += 2
-    assert not watched.expired(ELSEWHERE), "it was renewed"
-    clock.now += leases.LEASE + 1
-    assert watched.expired(ELSEWHERE)
+    assert not watched.is_gone(ELSEWHERE), "it was renewed"
+    clock.now += heartbeats.LEASE + 1
+    assert watched.is_gone(ELSEWHERE)
 
 
 @pytest.mark.parametrize("days", [-1, 1])
@@ -98,8 +98,8 @@ def test_a_clock_that_is_set_takes_no_lease_from_a_worker_that_renews_it(log, mo
     for beat in range(20):
         age = 0.0 if beat < 10 else 86400.0 * days
         monkeypatch.setattr(log, "beats", lambda study, beat=beat, age=age: {ELSEWHERE: (float(beat), age)})
-        clock.now += leases.BEAT
-        assert not watched.expired(ELSEWHERE)
+        clock.now += heartbeats.BEAT
+        assert not watched.is_gone(ELSEWHERE)
 
 
 def test_an_old_lease_is_watched_for_a_moment_and_then_expired(log, monkeypatch):
@@ -108,9 +108,9 @@ def test_an_old_lease_is_watched_for_a_moment_and_then_expired(log, monkeypatch)
     found = log.beats(1)[ELSEWHERE][0]
     monkeypatch.setattr(log, "beats", lambda study: {ELSEWHERE: (found, 5000.0)})
     watched = Leases(log, 1)
-    assert not watched.expired(ELSEWHERE)
-    clock.now += leases.WATCH + 0.1
-    assert watched.expired(ELSEWHERE)
+    assert not watched.is_gone(ELSEWHERE)
+    clock.now += heartbeats.WATCH + 0.1
+    assert watched.is_gone(ELSEWHERE)
 
 
 def test_a_process_that_is_there_and_does_not_answer_expires_too(log, monkeypatch):
@@ -118,27 +118,27 @@ def test_a_process_that_is_there_and_does_not_answer_expires_too(log, monkeypatc
     worker = new_worker()
     log.beat(1, worker)
     watched = Leases(log, 1)
-    assert not watched.expired(worker)
-    clock.now += leases.LEASE + 1
-    assert watched.expired(worker)
+    assert not watched.is_gone(worker)
+    clock.now += heartbeats.LEASE + 1
+    assert watched.is_gone(worker)
 
 
 def test_signs_of_life_are_given_until_the_worker_retires(log, monkeypatch):
-    monkeypatch.setattr(leases, "BEAT", 0.01)
-    leases.hold(log, 1, ELSEWHERE)
+    monkeypatch.setattr(heartbeats, "BEAT", 0.01)
+    heartbeats.start_heartbeat(log, 1, ELSEWHERE)
     first = log.beats(1)[ELSEWHERE][0]
     for _ in range(1000):
         if log.beats(1)[ELSEWHERE][0] > first:
             break
-        leases.time.sleep(0.01)
+        heartbeats.time.sleep(0.01)
     else:
-        raise AssertionError("no second sign of life came")
-    leases.let_go(ELSEWHERE)
-    assert not any(ELSEWHERE in held for held in leases._held.values())
+        raise AssertionError("no second heartbeat came")
+    heartbeats.stop_heartbeat(ELSEWHERE)
+    assert not any(ELSEWHERE in held for held in heartbeats._held.values())
 
 
 class Slow(MemoryLog):
-    """A log that counts its signs of life, and answers only while it may."""
+    """A log that counts its heartbeats, and answers only while it may."""
 
     def __init__(self, answers):
         super().__init__()
@@ -154,22 +154,22 @@ class Slow(MemoryLog):
 
 def until(condition):
     while not condition():
-        leases.time.sleep(0.01)
+        heartbeats.time.sleep(0.01)
 
 
 def test_a_storage_that_does_not_answer_silences_nobody_on_another_one(monkeypatch):
-    monkeypatch.setattr(leases, "BEAT", 0.01)
+    monkeypatch.setattr(heartbeats, "BEAT", 0.01)
     answers, always = threading.Event(), threading.Event()
     for event in (answers, always):
         event.set()
     stuck, other = Slow(answers), Slow(always)
-    leases.hold(stuck, 1, "stuck")
+    heartbeats.start_heartbeat(stuck, 1, "stuck")
     answers.clear()
-    leases.hold(other, 1, "other")
+    heartbeats.start_heartbeat(other, 1, "other")
     try:
         until(lambda: other.count > 5)
     finally:
         answers.set()
-        leases.let_go("stuck")
-        leases.let_go("other")
-    until(lambda: not {repr(stuck), repr(other)} & leases._held.keys())  # their threads end
+        heartbeats.stop_heartbeat("stuck")
+        heartbeats.stop_heartbeat("other")
+    until(lambda: not {repr(stuck), repr(other)} & heartbeats._held.keys())  # their threads end

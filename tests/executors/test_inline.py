@@ -12,8 +12,8 @@ import shoestring as ss
 from shoestring.core.workers import ticks
 from shoestring.errors import EverythingFailed
 from shoestring.executors import Inline, inline
-from shoestring.executors.base import Job
-from shoestring.executors.stepper import TimeIsUp
+from shoestring.objectives.job import Job
+from shoestring.objectives.unwinding import TimeIsUp
 
 from . import objectives
 

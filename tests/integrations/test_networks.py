@@ -95,7 +95,9 @@ def test_lightning(tmp_path):
     assert trial.readings[trial.step].value == pytest.approx(float(alone.callback_metrics["val_loss"]), rel=1e-4)
 
 
-def test_keras(monkeypatch):
+@pytest.mark.parametrize("parts", [1, 2])
+def test_keras(monkeypatch, parts):
+    """Its epochs start at 0 with every call of ``fit`` without ``initial_epoch``; the steps go on."""
     needed("torch")
     monkeypatch.setenv("KERAS_BACKEND", os.environ.get("KERAS_BACKEND", "torch"))
     keras = needed("keras")
@@ -112,14 +114,20 @@ def test_keras(monkeypatch):
             model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(1)])
             model.compile(keras.optimizers.SGD(trial.config["lr"]), "mse")
         callbacks = [report_callback(trial, "val_loss")]
-        model.fit(x, y, 40, 9, verbose=0, callbacks=callbacks, validation_data=valid, initial_epoch=trial.start)
+        options = {"verbose": 0, "callbacks": callbacks, "validation_data": valid}
+        if parts == 1:
+            model.fit(x, y, 40, 9, initial_epoch=trial.start, **options)
+        for _ in range(parts if parts > 1 else 0):
+            model.fit(x, y, 40, 5, **options)
 
     study = tuned(train, steps=20)
     check_continued(study, starts)
     assert "loss" in study.trials[0].readings[1].metrics
 
 
-def test_transformers():
+@pytest.mark.parametrize("strategy", ["epoch", "steps"])
+@pytest.mark.parametrize("at_start", [False, True], ids=["", "evaluated at the start"])
+def test_transformers(strategy, at_start):
     needed("accelerate")
     transformers = needed("transformers")
     import torch
@@ -145,8 +153,9 @@ def test_transformers():
         starts.append(trial.start)
         arguments = transformers.TrainingArguments(
             output_dir=str(trial.directory), num_train_epochs=9, learning_rate=trial.config["lr"], report_to=[],
-            eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, use_cpu=True, disable_tqdm=True,
-            per_device_train_batch_size=40, logging_strategy="no",
+            eval_strategy=strategy, save_strategy=strategy, eval_steps=2, save_steps=2, save_total_limit=1,
+            use_cpu=True, disable_tqdm=True, per_device_train_batch_size=40, logging_strategy="no",
+            eval_on_start=at_start,
         )  # fmt: skip
         trainer = transformers.Trainer(
             Model(), arguments, train_dataset=rows(*train_part), eval_dataset=rows(*valid_part),
@@ -154,5 +163,5 @@ def test_transformers():
         )  # fmt: skip
         trainer.train(resume_from_checkpoint=checkpoint(trial))
 
-    study = tuned(train, steps=14)
+    study = tuned(train)
     check_continued(study, starts)

@@ -6,13 +6,14 @@ from contextlib import suppress
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shoestring import Study
-from shoestring.cli.inspection import summary, trial_record
+from shoestring.cli.status import summary
 from shoestring.core.checksums import events_of, first_link, linked, rows_of
 from shoestring.errors import ShoestringError
 from shoestring.executors import Simulated
 from shoestring.logs.memory import MemoryLog
 from shoestring.testing import Playground
-from shoestring.ui.formatting import settings as shown
+from shoestring.views.formatting import settings as shown
+from shoestring.views.records import trial_record
 
 
 class Stored(MemoryLog):

@@ -4,31 +4,41 @@ import pytest
 
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
-from shoestring.testing import check_log
+from shoestring.testing.contracts import LogContract
 from tests.stored import execute
 
 
-def test_memory():
-    log = MemoryLog()
-    check_log(lambda: log)
+class TestMemory(LogContract):
+    @pytest.fixture
+    def open_again(self):
+        log = MemoryLog()
+        return lambda: log
 
 
-def test_sqlite(tmp_path):
-    def damage(study, position):
-        execute(
-            tmp_path / "log.db",
-            ("UPDATE events SET body = replace(body, '5', '6') WHERE study = ? AND seq = ?", study, position),
-        )
+class TestSqlite(LogContract):
+    @pytest.fixture
+    def open_again(self, tmp_path):
+        return lambda: open_log(tmp_path / "log.db")
 
-    check_log(lambda: open_log(tmp_path / "log.db"), damage)
+    @pytest.fixture
+    def damage(self, tmp_path):
+        query = "UPDATE events SET body = replace(body, '5', '6') WHERE study = ? AND seq = ?"
+        return lambda study, position: execute(tmp_path / "log.db", (query, study, position))
 
 
-def test_postgres(database):
-    def damage(study, position):
-        with psycopg.connect(database) as connection:
-            query = "UPDATE events SET body = replace(body, '5', '6') WHERE study = %s AND seq = %s"
-            connection.execute(query, (study, position))
-        connection.close()
+class TestPostgres(LogContract):
+    @pytest.fixture
+    def open_again(self, database):
+        return lambda: open_log(database)
 
-    psycopg = pytest.importorskip("psycopg")
-    check_log(lambda: open_log(database), damage)
+    @pytest.fixture
+    def damage(self, database):
+        psycopg = pytest.importorskip("psycopg")
+
+        def damage(study, position):
+            with psycopg.connect(database) as connection:
+                query = "UPDATE events SET body = replace(body, '5', '6') WHERE study = %s AND seq = %s"
+                connection.execute(query, (study, position))
+            connection.close()
+
+        return damage

@@ -1,8 +1,10 @@
 """A PostgreSQL log whose connection, server or answers are lost, and one that is somebody else's."""
 
 import os
+import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -11,7 +13,7 @@ psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip i
 from shoestring import Study
 from shoestring.errors import Conflict, StorageError, StudyNotFound
 from shoestring.logs import open_log, postgres
-from shoestring.testing.logs import BUDGETED, OPENED, REPORTED
+from shoestring.testing.logs import BUDGETED, LOG_LAWS, OPENED, REPORTED
 
 
 def execute(address, query):
@@ -214,3 +216,48 @@ def test_without_psycopg_the_extra_is_named():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1].startswith("shoestring.errors.StorageError: PostgreSQL needs psycopg")
     assert "pip install 'shoestring[postgres]'" in done.stderr
+
+
+def test_a_server_whose_transactions_are_serializable_by_default(database):
+    """The append itself decides who is first; a stricter isolation must not fail what the primary key allows."""
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    for law in ("race", "two handles", "advisory lock", "heartbeats"):
+        LOG_LAWS[law](lambda: open_log(database))
+    study = Study({"x": (0.0, 1.0)}, budget="60 evaluations", method="random", storage=database)
+    failures = []
+
+    def work():
+        try:
+            own = Study.load(database, "study")
+            while (grant := own.ask()) is not None:
+                own.tell(grant, 0.5)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert (study.spent["evaluations"], len(study.trials)) == (60, 60)
+
+
+def test_a_worker_that_finds_no_free_connection_at_its_start_waits_for_one(database):
+    name = database.rpartition("/")[2]
+    execute(database, "CREATE ROLE guest LOGIN CONNECTION LIMIT 1")
+    execute(database, f"GRANT ALL ON DATABASE {name} TO guest; GRANT ALL ON SCHEMA public TO guest")
+    guest = re.sub(r"//[^@/]*@", "//guest@", database)
+    holding = psycopg.connect(guest)
+    with pytest.raises(psycopg.OperationalError, match="too many connections"):
+        psycopg.connect(guest)
+    threading.Timer(0.5, holding.close).start()
+    assert open_log(guest).studies() == []
+    execute(database, "DROP OWNED BY guest; DROP ROLE guest")
+
+
+def test_a_first_connection_that_is_refused_for_good_is_not_tried_again(database):
+    missing = database.rpartition("/")[0] + "/nowhere"
+    with pytest.raises(StorageError, match="does not exist"):
+        open_log(missing)

@@ -13,8 +13,9 @@ import pytest
 import shoestring as ss
 from shoestring import Study
 from shoestring.errors import Conflict, CorruptLog, MethodError, NewerLog, OlderLog, StorageError, StudyNotFound
-from shoestring.logs import open_log
+from shoestring.logs import SqliteLog, open_log
 from shoestring.logs.repair import cut, examined
+from shoestring.testing.logs import OPENED, REPORTED
 from tests.stored import edit, execute, seal
 
 SPACE = {"x": (0.0, 1.0)}
@@ -357,3 +358,58 @@ def test_a_storage_on_a_read_only_file_system_can_be_examined_but_not_written(tm
             Study.load(mounted / "a.db").ask()
     finally:
         subprocess.run(["umount", "--lazy", mounted], check=False)
+
+
+def test_an_append_demands_the_event_before_it(tmp_path):
+    """A log that lost its last events, or a caller that skips a position, leaves no gap behind."""
+    log = SqliteLog(tmp_path / "a.db")
+    study = log.create("a", OPENED)
+    log.append(study, [REPORTED, REPORTED], 1)
+    with pytest.raises(StorageError, match="has lost events that it had: event 4 is not the one"):
+        log.append(study, [REPORTED], 5)
+    execute(tmp_path / "a.db", ("DELETE FROM events WHERE seq = 2",))
+    for events in ([REPORTED], [REPORTED, REPORTED]):
+        with pytest.raises(StorageError, match="has lost events that it had: event 2 is not the one"):
+            log.append(study, events, 3)
+    again = SqliteLog(tmp_path / "a.db")
+    assert again.read(study, 0) == [OPENED, REPORTED]
+    again.append(study, [REPORTED], 2)
+
+
+TAMPERED = {
+    "trigger": "CREATE TRIGGER spy AFTER INSERT ON events BEGIN DELETE FROM studies; END",
+    "index": "CREATE UNIQUE INDEX once ON events (body)",
+    "column": "ALTER TABLE studies ADD COLUMN more TEXT DEFAULT 1",
+    "definition": "DROP TABLE workers; CREATE TABLE workers (study INTEGER, worker TEXT CHECK (study > 9), beat REAL)",
+    "missing": "DROP TABLE workers",
+    "view": "DROP TABLE workers; CREATE VIEW workers AS SELECT 1 AS study, 'me' AS worker, 0.0 AS beat",
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_a_schema_that_is_not_ours_is_refused_and_nothing_is_written(tmp_path, what):
+    study_of(storage=tmp_path / "a.db").ask()
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.executescript(TAMPERED[what])
+    connection.close()
+    before = contents(tmp_path)
+    for use in (lambda: study_of(storage=tmp_path / "a.db"), lambda: Study.load(tmp_path / "a.db").ask()):
+        with pytest.raises(StorageError, match=r"shoestring (did not make|made)"):
+            use()
+    assert contents(tmp_path) == before
+
+
+def test_tables_of_another_program_next_to_ours_change_nothing(tmp_path):
+    study_of(storage=tmp_path / "a.db").ask()
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.executescript("CREATE TABLE notes (text TEXT); CREATE INDEX fast ON notes (text); ANALYZE")
+    connection.close()
+    assert len(Study.load(tmp_path / "a.db").ask(2)) == 2
+
+
+def test_a_storage_that_was_dumped_and_restored_is_ours(tmp_path):
+    study_of(storage=tmp_path / "a.db").ask()
+    old, new = sqlite3.connect(tmp_path / "a.db"), sqlite3.connect(tmp_path / "b.db")
+    new.executescript("\n".join(old.iterdump()))
+    old.close(), new.close()
+    assert len(Study.load(tmp_path / "b.db").ask(2)) == 2

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import shoestring as ss
-from shoestring.core.curve_beliefs import CurveBelief, HasBelief
 from shoestring.core.history import History
 from shoestring.core.randomness import generator
 from shoestring.methods import BHPT, named
 from shoestring.methods.beliefs import Posterior
+from shoestring.methods.curve_beliefs import CurveBelief, HasBelief
 
 NAMES = ["forecast", "bhpt", "bhpt-eps", "bhpt-kgm", "freeze-thaw", "rollout"]
 TOP = 9
@@ -63,12 +63,12 @@ def test_the_belief_of_forecast_at_the_end_is_what_it_decides_by():
     method = named("forecast")
     history = halfway(method)
     trials = open_trials(history)
-    state = method._state(history, TOP)
+    state = method._state(history)
     forecasts = state.forecasts_of_readings()
     for trial, belief in zip(trials, method.belief(history, trials), strict=True):
-        column = state.column[trial.arm]
+        column = state.columns.of_arm[trial.arm]
         assert belief.steps[-1] == TOP
-        assert belief.median[-1] == pytest.approx(forecasts._loss(forecasts.mean[column]))
+        assert belief.median[-1] == pytest.approx(forecasts.loss(forecasts.mean[column]))
 
 
 def test_the_belief_of_bhpt_is_its_posterior():

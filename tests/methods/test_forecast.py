@@ -291,7 +291,7 @@ def test_it_ends_when_everything_is_trained():
 
 
 def test_long_studies_are_condensed_and_go_on_alike(monkeypatch):
-    monkeypatch.setattr("shoestring.methods.forecast_state._MOST_READINGS", 24)
+    monkeypatch.setattr("shoestring.methods.forecast.readings._MOST_READINGS", 24)
     problem, budget = curves("branin"), ss.Budget(steps=200)
     study, events = played(Forecast(pool=50), problem, budget=budget, workers=2, max_resource=27)
     check_cached_equals_fresh(Forecast(pool=50), events)

@@ -130,6 +130,20 @@ def test_an_option_that_a_log_does_not_name_has_its_default():
     assert not same_method(stored, described(TPE(bandwidth=0.5)))
 
 
+def test_an_option_that_changes_decisions_is_as_before_where_a_log_does_not_name_it():
+    @dataclass(frozen=True)
+    class Later:
+        option: str = field(default="new", metadata={"before": "old"})
+
+    register(Later)
+    description = {"class": described(Later())["class"]}
+    assert rebuilt(description) == Later("old")
+    assert rebuilt(described(Later())) == Later("new")
+    assert same_method(description, described(Later()))
+    assert same_method(description, described(Later("old")))
+    assert not same_method(description, described(Later("other")))
+
+
 def test_a_package_declares_its_classes_by_entry_points(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from dataclasses import dataclass\n"

@@ -38,11 +38,11 @@ def test_history_in_another_unit():
         plots.history.data(told(3.0), unit="epochs")
 
 
-def test_curves_have_the_fate_of_their_trials(hyperband):
+def test_curves_have_the_state_of_their_trials(hyperband):
     record = plots.curves.data(hyperband)
     states = {trial.index: trial.state for trial in hyperband.trials}
-    assert {curve.trial: curve.fate for curve in record.curves} == states
-    assert {curve.fate for curve in record.curves} == {"paused", "finished", "failed"}
+    assert {curve.trial: curve.state for curve in record.curves} == states
+    assert {curve.state for curve in record.curves} == {"paused", "finished", "failed"}
     assert record.best == hyperband.best.trial
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import shoestring as ss
-from shoestring.plots.trace import Trace, trace_of
+from shoestring.views.trace import Trace, trace_of
 from tests.plots.studies import played, told
 
 
@@ -47,10 +47,10 @@ def test_a_trial_that_was_taken_over_has_a_span_on_each_worker(monkeypatch):
 
 
 def test_lack_says_why_there_is_nothing_to_draw():
-    assert "no trial has started" in trace_of(told()).lack()
-    assert "all 2 trials failed" in trace_of(told(ValueError("boom"), ValueError("bang"))).lack()
-    assert "boom" in trace_of(told(ValueError("boom"))).lack()
-    assert trace_of(told(1.0)).lack() == ""
+    assert "no trial has started" in trace_of(told()).why_empty()
+    assert "all 2 trials failed" in trace_of(told(ValueError("boom"), ValueError("bang"))).why_empty()
+    assert "boom" in trace_of(told(ValueError("boom"))).why_empty()
+    assert trace_of(told(1.0)).why_empty() == ""
 
 
 @pytest.mark.parametrize("source", ["study.db", 5])

@@ -9,9 +9,9 @@ import sys
 import time
 
 import shoestring as ss
-from shoestring.core import leases, workers
+from shoestring.core import heartbeats, workers
 
-leases.BEAT, leases.LEASE, leases.WATCH = 0.1, 1.0, 0.3
+heartbeats.BEAT, heartbeats.LEASE, heartbeats.WATCH = 0.1, 1.0, 0.3
 if "PLACE" in os.environ:
     workers._place = lambda: os.environ["PLACE"]
 

@@ -158,7 +158,7 @@ class TestTraining:
         assert (len(known.pending), len(known.failed)) == (1, 1)
         assert training_set(study.history, 5) is None
 
-    @pytest.mark.parametrize("transform", ["none", "tame", "rank"])
+    @pytest.mark.parametrize("transform", ["none", "tame", "cap", "rank"])
     def test_scales(self, transform):
         losses = np.random.default_rng(0).standard_normal(50)
         losses[7] = 1e6

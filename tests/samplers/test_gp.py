@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import shoestring as ss
 from shoestring.core.decisions import Proposal
@@ -15,6 +16,7 @@ from shoestring.samplers.gp import Surrogate
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.training import scaled, training_set
 from shoestring.schedulers import Full
+from shoestring.views.trace import trace_of
 
 UNIT = dict.fromkeys("abc", (0.0, 1.0))
 
@@ -69,6 +71,79 @@ class TestBatches:
         points = np.array([list(study.ask().config.values()) for _ in range(5)])
         gaps = np.abs(points[:, None] - points).max(axis=2)[np.triu_indices(5, 1)]
         assert gaps.min() > 0.005
+
+
+def noisy(config):
+    """A bowl with noise of half of its spread; the same configuration has the same reading."""
+    seed = [int(value * 2**32) for value in config.values()]
+    return bowl(config) + 0.1 * np.random.default_rng(seed).standard_normal()
+
+
+class TestNoise:
+    def test_the_best_is_by_the_posterior_mean_at_what_was_tried(self):
+        study = study_of(50, noisy)
+        losses = np.array([trial.losses[1] for trial in study.trials])
+        surrogate, known = surrogate_of(study)
+        assert study.best.trial == known.arms[surrogate.predict(known.points)[0].argmin()] != losses.argmin()
+        assert study.best.value == losses[study.best.trial]
+        assert losses.min() < study.best.expected < np.median(losses)
+
+    def test_replay_and_another_process_recommend_the_same(self, tmp_path):
+        method, log = ss.compose(GaussianProcess(), Full()), tmp_path / "a.db"
+        study = ss.Study(UNIT, budget="60 evaluations", method=method, storage=log)
+        while (grant := study.ask()) is not None:
+            study.tell(grant, noisy(grant.config))
+        assert study.best.expected is not None
+        assert ss.Study.load(log).best == study.best == trace_of(study).best()
+        assert study.history.best() == study.history.best("best") != study.best
+
+    @pytest.mark.parametrize("loss", [bowl, half_fails, lambda config: float(config["a"] > 0.4)])
+    def test_without_noise_it_is_the_best_reading(self, loss):
+        study = study_of(50, loss)
+        assert study.best == study.history.best("best")
+
+    def test_the_reason_says_it(self):
+        noisily, exactly = study_of(50, noisy).ask(), study_of(50, bowl).ask()
+        assert "knowledge gradient, as readings are noisy" in noisily.reason
+        assert "the highest log-ei" in exactly.reason
+
+    def test_fewer_proposals_are_on_the_bounds_than_by_expected_improvement(self, monkeypatch):
+        def on_bounds():
+            points = np.array([list(trial.config.values()) for trial in study_of(50, noisy).trials[8:]])
+            return int(np.isin(points, (0.0, 1.0)).sum())
+
+        by_gain = on_bounds()
+        monkeypatch.setattr(gp, "_NOISY", np.inf)
+        assert by_gain < on_bounds()
+
+    def test_the_rule_best_is_the_raw_reading(self):
+        study = ss.Study(UNIT, budget="50 evaluations", method="gp", recommend="best")
+        while (grant := study.ask()) is not None:
+            study.tell(grant, noisy(grant.config))
+        assert study.best.value == min(trial.losses[1] for trial in study.trials)
+
+    def test_curves_are_judged_by_their_readings(self):
+        study = ss.Study(UNIT, budget="60 steps", max_resource=2, method="gp")
+        while (grant := study.ask()) is not None:
+            study.tell(grant, [noisy(grant.config)] * (grant.until - grant.start))
+        assert study.best.expected is None
+
+    def test_the_proposal_lowers_the_lowest_mean_most_on_average_over_its_reading(self):
+        """By simulation: condition on readings drawn from the process, and look at the lowest mean of what is tried."""
+        surrogate, known = surrogate_of(study_of(40, noisy))
+        points = np.random.default_rng(0).random((4, 3))
+        process, embed = surrogate.process, surrogate.embed
+        gains = np.exp(surrogate.rescored(points, np.zeros(4)))
+        before = surrogate.predict(known.points)[0].min()
+        for point, gain in zip(points, gains, strict=True):
+            (mean,), (sd,) = surrogate.predict(point[None])
+            spread = np.sqrt(sd**2 + process.parameters.noise)
+            lowest, deviates = [], np.linspace(-5, 5, 101)
+            for deviate in deviates:
+                after = process.extended(embed(point[None]), np.append(process.y, mean + spread * deviate))
+                lowest.append(after.predict(embed(np.vstack([known.points, point])))[0].min())
+            expected = before - np.average(lowest, weights=norm.pdf(deviates))
+            assert gain == pytest.approx(expected, rel=0.05, abs=1e-5)
 
 
 class TestFailures:

@@ -213,6 +213,30 @@ def test_beats_random_by_far(multivariate):
     assert np.mean(ours) < np.mean(random) / 3
 
 
+def proposals(sampler, n=200):
+    """What is proposed after 30 arms of which those near 0.3 are best, with other random numbers each time."""
+    study = played({"x": (0.0, 1.0)}, lambda config: abs(config["x"] - 0.3), 30, ss.compose(Random(), Full()))
+    return [sampler.propose(study.history, generator(0, i, "test")) for i in range(n)]
+
+
+def test_a_share_is_random():
+    shares = [
+        np.mean([proposal.reason.startswith("random") for proposal in proposals(TPE(random_fraction=share))])
+        for share in (0.0, 1 / 3, 1.0)
+    ]
+    assert shares[0] == 0
+    assert shares[1] == pytest.approx(1 / 3, abs=0.1)
+    assert shares[2] == 1
+
+
+def test_a_wider_source_proposes_further_away():
+    near, far = (
+        np.std([proposal.config["x"] for proposal in proposals(TPE(candidates=1, bandwidth_factor=factor))])
+        for factor in (1.0, 3.0)
+    )
+    assert far > 1.3 * near
+
+
 def test_priors_of_the_space_are_kept_at_the_start():
     from ConfigSpace import CategoricalHyperparameter
 
@@ -222,7 +246,16 @@ def test_priors_of_the_space_are_kept_at_the_start():
 
 
 @pytest.mark.parametrize(
-    "options", [{"startup": -1}, {"candidates": 0}, {"good": 0.0}, {"good": 1}, {"bandwidth": 0.0}]
+    "options",
+    [
+        {"startup": -1},
+        {"candidates": 0},
+        {"good": 0.0},
+        {"good": 1},
+        {"bandwidth": 0.0},
+        {"bandwidth_factor": 0.0},
+        {"random_fraction": 1.5},
+    ],
 )
 def test_options_are_checked(options):
     with pytest.raises(MethodError, match=next(iter(options))):

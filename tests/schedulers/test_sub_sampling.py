@@ -1,18 +1,16 @@
 """Sub-sampling: its formulas against brute force, the paper's schedule and table, records, replicates."""
 
-import importlib
 import math
 import statistics
-import sys
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import shoestring as ss
+from benchmarks.suites.sub_sampling.bandit import Bandit, BanditProblem, play_rounds
 from shoestring import compose
 from shoestring.core.decisions import Replicate, Start
 from shoestring.core.history import TrialRecord
@@ -28,10 +26,6 @@ from shoestring.schedulers.modified_sub_sampling import potentials
 from shoestring.schedulers.rungs import ladder, waits_at
 from shoestring.schedulers.sub_sampling import with_potential
 from shoestring.testing import Playground, played
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-bandits = importlib.import_module("sub_sampling_parts.bandit")
-Bandit, BanditProblem, play_rounds = bandits.Bandit, bandits.BanditProblem, bandits.play_rounds
 
 NUMBERS = st.floats(-10, 10).map(lambda x: round(x, 3))
 WEIGHTED = st.lists(st.tuples(NUMBERS, st.floats(0.1, 9)), min_size=1, max_size=12)

@@ -33,6 +33,13 @@ class IgnoresConflicts(Good):
             self.put(study, events)
 
 
+class LeavesGaps(Good):
+    def append(self, study, events, expect):
+        if self.size(study) > expect:
+            raise Conflict("taken")
+        self.put(study, events)
+
+
 class HalfABatch(Good):
     """Skips the event whose position is taken and keeps the others."""
 
@@ -181,6 +188,7 @@ class SwallowsRaces(Good):
 SHARED = {
     TakesEverything: "accepted a position that is taken",
     IgnoresConflicts: "accepted a position that is taken",
+    LeavesGaps: "accepted a position after a gap",
     HalfABatch: "left something behind",
     OneByOne: "half of an append",
     IgnoresTheStart: "read from position 1 ",

@@ -206,15 +206,11 @@ class PolicySet:
 
     def to_torchvision(self, seed: int = 0) -> Any:
         """A transform of one image, PIL or tensor, for a ``torchvision.transforms.Compose``."""
-        from shoestring.augment.transform import Augment
-
-        return Augment(self, seed=seed)
+        return _transforms().Augment(self, seed=seed)
 
     def to_kornia(self, seed: int = 0) -> Any:
         """A module of batches for a ``kornia.augmentation.ImageSequential`` or a network; inactive in ``eval()``."""
-        from shoestring.augment.transform import AugmentModule
-
-        return AugmentModule(self, seed=seed)
+        return _transforms().AugmentModule(self, seed=seed)
 
     def _ranked(self, order: Codes) -> tuple[RankedPolicy, ...]:
         rows = _table(order, self._values("mean"), self._values("ucb"), self.counts)
@@ -223,6 +219,12 @@ class PolicySet:
     def _ranked_pairs(self, order: Codes) -> tuple[RankedPair, ...]:
         rows = _table(order, self._estimates.pairs, self._estimates.pair_ucbs, self._estimates.pair_counts)
         return tuple(RankedPair(Pair.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
+
+
+def _transforms() -> Any:
+    from shoestring.augment import transform  # here because it needs torch, and a set of policies does not
+
+    return transform
 
 
 def policies_of(pairs: Iterable[Pair | RankedPair]) -> tuple[Policy, ...]:

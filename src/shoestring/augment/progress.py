@@ -11,7 +11,7 @@ import numpy as np
 
 from shoestring.augment.policies import Pair
 from shoestring.core.workers import ticks
-from shoestring.ui.formatting import duration
+from shoestring.views.formatting import duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

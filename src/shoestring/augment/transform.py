@@ -7,7 +7,7 @@ call and the data loader's worker: copies in several workers draw different numb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -17,11 +17,13 @@ from shoestring._arrays import Codes
 from shoestring.augment.images import as_tensor
 from shoestring.augment.operations import DRAWS, apply_policies
 from shoestring.augment.policies import Policy, decoded
-from shoestring.augment.policy_set import PolicySet, RankedPolicy
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
 
-Policies = PolicySet | Sequence[Policy | RankedPolicy]
+if TYPE_CHECKING:
+    from shoestring.augment.policy_set import PolicySet, RankedPolicy
+
+Policies: TypeAlias = "PolicySet | Sequence[Policy | RankedPolicy]"
 
 
 class Augment:
@@ -82,10 +84,10 @@ class AugmentModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def _indices(policies: Policies) -> Codes:
-    chosen = policies.keep() if isinstance(policies, PolicySet) else policies
+    chosen = policies if isinstance(policies, Sequence) else policies.keep()
     if not chosen:
         raise SpaceError("there is no policy to apply: the set is empty")
-    return np.array([(p.policy if isinstance(p, RankedPolicy) else p).index for p in chosen], dtype=np.int64)
+    return np.array([(p if isinstance(p, Policy) else p.policy).index for p in chosen], dtype=np.int64)
 
 
 def _worker() -> str:

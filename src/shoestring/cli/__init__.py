@@ -7,31 +7,38 @@ import os
 import re
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
 
 from shoestring import __version__
+from shoestring._text import one_line
 from shoestring.errors import ShoestringError
 
 # The module of each command. It is loaded when the command is called, so that status need not wait for what run needs.
 _MODULES = {
     **dict.fromkeys(("run", "resume", "release"), "run"),
-    **dict.fromkeys(("ask", "tell", "fail"), "asking"),
-    **dict.fromkeys(("status", "best", "trials", "export", "verify"), "inspection"),
-    "worker": "working",
-    "watch": "watching",
-    "plot": "drawing",
-    "report": "reporting",
-    "dashboard": "serving",
-    "repair": "repairing",
+    **dict.fromkeys(("ask", "tell", "fail"), "ask"),
+    "status": "status",
+    "best": "best",
+    **dict.fromkeys(("trials", "export"), "trials"),
+    "import": "imports",
+    "verify": "verify",
+    "worker": "worker",
+    "watch": "watch",
+    "plot": "plot",
+    "report": "report",
+    "dashboard": "dashboard",
+    "serve": "serve",
+    "repair": "repair",
     "demo": "demo",
-    "augment": "augmenting",
+    "augment": "augment",
 }
 
 
 # Where a message names an argument of a function that is an option here: at its start, or with its value.
-_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|keep"
+_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|threads|keep"
 _ARGUMENT = re.compile(rf"\b({_NAMES})= ?(?:\.\.\.)?|^({_NAMES}) (?=is )")
 
 
@@ -41,7 +48,7 @@ class _OneLineError(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"shoestring: {' '.join(self.message.splitlines())}", err=True)
+        click.echo(f"shoestring: {one_line(' '.join(self.message.splitlines()))}", err=True)
 
 
 class _Commands(click.Group):
@@ -51,7 +58,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _MODULES:
             return None
-        command: click.Command = getattr(import_module(f"shoestring.cli.{_MODULES[name]}"), name)
+        own = f"{name}_" if iskeyword(name) else name
+        command: click.Command = getattr(import_module(f"shoestring.cli.{_MODULES[name]}"), own)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -59,7 +67,8 @@ class _Commands(click.Group):
             try:
                 return super().invoke(ctx)
             finally:
-                sys.stdout.flush()
+                if sys.stdout is not None:  # it is None if the process was started without one
+                    sys.stdout.flush()
         except ShoestringError as error:
             raise _OneLineError(_as_options(str(error))) from error
         except OSError as error:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import click
 
+from shoestring.cli.output import echo
 from shoestring.errors import ObjectiveError, ShoestringError, StorageError
-from shoestring.logs.addresses import shown
-
-if TYPE_CHECKING:
-    from shoestring.study import Study
+from shoestring.objectives.failures import error_line
+from shoestring.objectives.loading import load_file
+from shoestring.study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,6 +49,9 @@ def split_commas(_: click.Context, __: click.Parameter, given: str | None) -> li
 def limit_options(command: F) -> F:
     """The options of a run that say when a trial is given up and when the study stops early."""
     for decorate in (
+        click.option(
+            "--threads", type=click.IntRange(min=1), help="With how many threads each worker computes; else its share."
+        ),
         click.option("--gpus", callback=split_commas, metavar="0,1", help="The GPUs that the workers share."),
         click.option("--patience", help="Stop if the best has not improved for so much: '50 steps', '1h'."),
         click.option("--target", type=float, help="Stop when a reading is as good as this value."),
@@ -63,8 +65,6 @@ def limit_options(command: F) -> F:
 
 def named_study(storage: str, name: str) -> Study:
     """The study of a command whose first argument is its name."""
-    from shoestring.study import Study
-
     file = Path(DEFAULT_STORAGE.removeprefix("sqlite:///"))
     if storage == DEFAULT_STORAGE and not file.exists():
         raise StorageError(
@@ -76,9 +76,6 @@ def named_study(storage: str, name: str) -> Study:
 
 def load_module(place: str) -> tuple[ModuleType, str]:
     """The two parts of FILE:OBJECTIVE, the file imported as a module."""
-    from shoestring.executors.loading import load_file
-    from shoestring.executors.stepper import error_line
-
     path, name = located(place)
     try:
         return load_file(path), name
@@ -110,18 +107,13 @@ def pick(module: ModuleType, name: str, what: str) -> Any:
     return defined[name]
 
 
-def shell_arguments(storage: str, name: str) -> str:
-    """The arguments that name a study, as one would type them."""
-    return shlex.join([shown(storage).removeprefix("sqlite:///"), name])
-
-
 @contextmanager
 def interruptible(command: str, study: Callable[[], Study] | None = None) -> Iterator[None]:
     """End the command at Ctrl-C without a traceback; say what will be run again, and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"\nInterrupted{_repeats(study)}. Continue with: {command}", err=True)
+        echo(f"\nInterrupted{_repeats(study)}. Continue with: {command}", err=True)
         raise click.exceptions.Exit(130) from None
 
 

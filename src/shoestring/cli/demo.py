@@ -19,11 +19,13 @@ from rich.progress import BarColumn, Progress, TaskID, TimeElapsedColumn
 
 from shoestring.cli.arguments import interruptible
 from shoestring.cli.demo_report import Pair, report
-from shoestring.cli.inspection import condition
+from shoestring.cli.digits import SPACE, train
 from shoestring.errors import StorageError
-from shoestring.executors.base import Trial
 from shoestring.logs import open_log
+from shoestring.objectives.trial import Trial
 from shoestring.study import Study
+from shoestring.tuning import tune
+from shoestring.views.states import condition
 
 STORAGE = "sqlite:///shoestring-demo.db"
 EPOCHS = 300
@@ -96,9 +98,6 @@ def _study(storage: str, name: str, method: str, seed: int, progress: Progress) 
         if condition(study) == "finished":
             progress.update(line, description=f"{method}, seed {seed} (finished before)")
             return study
-    from shoestring.cli.digits import SPACE
-    from shoestring.tuning import tune
-
     study = tune(
         _watched(progress, line), SPACE, budget=f"{EPOCHS} steps", max_resource=MOST_EPOCHS, method=method, seed=seed,
         storage=storage, name=name, progress=False,
@@ -114,7 +113,6 @@ def _show(progress: Progress, line: TaskID, study: Study) -> None:
 
 def _watched(progress: Progress, line: TaskID) -> Callable[[Trial], Iterator[float]]:
     """The objective, which also moves the line of its study."""
-    from shoestring.cli.digits import train
 
     @wraps(train)  # the log records where ``train`` is defined, so that ``shoestring resume`` finds it
     def watched(trial: Trial) -> Iterator[float]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import click
 
-from shoestring.cli.arguments import shell_arguments
-from shoestring.cli.inspection import table
+from shoestring.cli.output import echo, table
 from shoestring.core.history import Arm
 from shoestring.study import Study
-from shoestring.ui.formatting import count_states, number
+from shoestring.views.formatting import number, shell_arguments
+from shoestring.views.states import count_states
 
 _ROWS = 6
 _BAR = 40
@@ -48,7 +48,7 @@ def report(pairs: Sequence[Pair], epochs: int, storage: str) -> None:
 def _section(title: str, lines: Sequence[str]) -> None:
     click.secho(f"\n{title}", bold=True)
     for line in lines:
-        click.echo(f"  {line}")
+        echo(f"  {line}")
 
 
 def comparison(errors: Mapping[int, tuple[float, float]]) -> list[str]:

@@ -18,16 +18,21 @@ from shoestring.cli.arguments import (
     located,
     named_study,
     pick,
-    shell_arguments,
     study_arguments,
 )
-from shoestring.cli.parameters import given_space, param_option, study_options, value_option
-from shoestring.cli.recorded import agreed_command, has_command, yes_option
+from shoestring.cli.output import echo, print_json
+from shoestring.cli.space_options import given_space, param_option, study_options, value_option
+from shoestring.cli.status import show_status, summary
+from shoestring.cli.stored_command import agreed_command, has_command, yes_option
 from shoestring.errors import ObjectiveError
-from shoestring.executors.command import Command
-from shoestring.executors.keeping import DEFAULT_KEEP
+from shoestring.objectives.command.definition import Command
+from shoestring.running.retention import DEFAULT_KEEP
 from shoestring.study import Study
+from shoestring.tuning import tune
+from shoestring.views.formatting import shell_arguments
 
+# Programs that run a script: a study is not named after them, even if they are given with their path.
+_INTERPRETER = re.compile(r"(python|pypy|bash|sh|zsh|Rscript|julia|node|perl|ruby|uv|env|torchrun)[\d.]*(\.exe)?")
 _PACKAGE = Path(__file__).parents[1]  # the objective of the demo is there
 
 _quiet = click.option("--quiet", is_flag=True, help="Show no live display.")
@@ -101,8 +106,6 @@ def run(
     Running the same command again continues the study to the same total; with a larger --budget it
     continues to that.
     """
-    from shoestring.tuning import tune
-
     objective: Any
     if command is not None:
         objective = _command(place, command, value, file, every, options["max_resource"])
@@ -133,8 +136,12 @@ def _command(
 
 
 def _named_for(command: list[str]) -> str:
-    """The name of a study of a command: that of its first file, such as train for python train.py."""
-    return Path(next((word for word in command if Path(word).is_file()), command[0])).stem
+    """The name of a study of a command: that of its script or module, such as train for python train.py."""
+    words = command[1:] if _INTERPRETER.fullmatch(Path(command[0]).name) else command
+    script = next((word for word in words if Path(word).is_file()), None)
+    if script is None and "-m" in words[:-1]:
+        return words[words.index("-m") + 1].rpartition(".")[2]
+    return Path(script or command[0]).stem
 
 
 def _refuse_options_of_commands(place: str | None, **given: object) -> None:
@@ -198,13 +205,13 @@ def release(name: str, trial: int, storage: str) -> None:
     """
     study = named_study(storage, name)
     study.release(trial)
-    click.echo(f"trial {trial} of {name} is free: the next process that runs the study takes it over")
+    echo(f"trial {trial} of {name} is free: the next process that runs the study takes it over")
 
 
 def _recorded_function(study: Study, place: str | None) -> Any:
     place = place or _recorded_place(study)
     file, wanted = located(place)
-    click.echo(f"{study.name}: running {wanted} of {file}", err=True)
+    echo(f"{study.name}: running {wanted} of {file}", err=True)
     return pick(*load_module(place), "objective")
 
 
@@ -225,10 +232,8 @@ def _recorded_place(study: Study) -> str:
 
 
 def _report(study: Study, storage: str, as_json: bool) -> None:
-    from shoestring.cli.inspection import print_json, show_status, summary
-
     if as_json:
         print_json(summary(study))
         return
     show_status(study)
-    click.echo(f"\nSee the trials with: shoestring trials {shell_arguments(storage, study.name)}")
+    echo(f"\nSee the trials with: shoestring trials {shell_arguments(storage, study.name)}")

@@ -16,13 +16,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoestring._tables import pairs_table
-from shoestring.errors import BudgetError
+from shoestring._tables import ShownAsTable
+from shoestring.errors import BudgetError, brief
 
+# Whole numbers in a log are below this, so that every reader of JSON and every database can hold them.
+LARGEST_WHOLE = 2**63
 UNITS = ("steps", "evaluations", "seconds", "cost")
 
 # Room for rounding in the sums of real numbers; a time stamp itself is exact to about 1e-7 s.
-_SLACK = {"steps": 0.0, "evaluations": 0.0, "seconds": 1e-6, "cost": 1e-9}
+SLACK = {"steps": 0.0, "evaluations": 0.0, "seconds": 1e-6, "cost": 1e-9}
 
 _WORDS: dict[str, tuple[str, float]] = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), ("seconds", 1.0)),
@@ -38,7 +40,7 @@ _PART = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*([A-Za-z]+)\s*")
 
 
 @dataclass(frozen=True, init=False)
-class Budget:
+class Budget(ShownAsTable):
     """The total allowance of a study.
 
     Give any of ``steps`` (of all trials together), ``evaluations`` (trials started), ``seconds`` (during which
@@ -78,7 +80,7 @@ class Budget:
         if text is not None:
             for unit, amount in _parse(text).items():
                 if given[unit] is not None:
-                    raise BudgetError(f"the budget gives {unit} twice: {text!r} and {unit}={given[unit]!r}")
+                    raise BudgetError(f"the budget gives {unit} twice: {text!r} and {unit}={brief(given[unit])}")
                 given[unit] = amount
         if all(amount is None for amount in given.values()):
             raise BudgetError(
@@ -96,8 +98,8 @@ class Budget:
     def __str__(self) -> str:
         return ", ".join(counted(unit, limit) for unit, limit in self.limits().items())
 
-    def _repr_html_(self) -> str:
-        return pairs_table("Budget", self.limits())
+    def _pairs(self) -> tuple[str, dict[str, float]]:
+        return "Budget", self.limits()
 
     def limits(self) -> dict[str, float]:
         """The units that are limited, with their limits."""
@@ -125,7 +127,7 @@ def as_budget(given: object) -> Budget:
             raise BudgetError(f"unknown units {sorted(unknown)}; a budget has {', '.join(UNITS)}")
         return Budget(**given)
     raise BudgetError(
-        f"a budget was expected, {given!r} was given; "
+        f"a budget was expected, {brief(given)} was given; "
         "write a text, such as '300 steps', '50 evaluations' or '2h', or Budget(steps=300, seconds=3600)"
     )
 
@@ -160,12 +162,14 @@ def _amount(unit: str, amount: object) -> float | int:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(amount, (bool, str)) or not math.isfinite(number) or number <= 0:
-        raise BudgetError(f"{unit}={amount!r} is no budget: a positive, finite number is needed")
-    if unit in ("steps", "evaluations"):
-        if number != int(number):
-            raise BudgetError(f"{unit}={amount!r} is no budget: a whole number is needed")
-        return int(number)
-    return number
+        raise BudgetError(f"{unit}={brief(amount)} is no budget: a positive, finite number is needed")
+    if unit not in ("steps", "evaluations"):
+        return number
+    if number != int(number):
+        raise BudgetError(f"{unit}={brief(amount)} is no budget: a whole number is needed")
+    if number >= LARGEST_WHOLE:
+        raise BudgetError(f"{unit}={brief(amount)} is no budget: it must be below 2**63; without a limit, leave it out")
+    return int(number)
 
 
 class Amounts(dict[str, float]):
@@ -210,16 +214,24 @@ class Ledger:
         committed = self.committed_steps if unit == "steps" else self.reserved if unit == "cost" else 0
         return float(limit - getattr(self, unit) - committed)
 
+    def allows(self, unit: str, amount: float, reserved: float = 0.0) -> bool:
+        """Tell whether an amount is within what is free and what was reserved for it; rounding is allowed here only."""
+        return amount <= reserved + self.free(unit) + SLACK[unit]
+
+    def payable(self, cost: float, reserved: float = 0.0) -> float:
+        """The part of a cost that can be charged."""
+        return min(cost, max(reserved + self.free("cost"), 0.0))
+
     def exhausted(self) -> str | None:
         """The first unit with nothing left to commit, if there is one."""
         for unit in self.budget.limited:
-            if self.free(unit) <= _SLACK[unit]:
+            if self.free(unit) <= SLACK[unit]:
                 return unit
         return None
 
     def broken(self) -> str | None:
         """The first unit in which spent and committed exceed the budget, if there is one."""
         for unit in self.budget.limited:
-            if self.free(unit) < -_SLACK[unit]:
+            if self.free(unit) < -SLACK[unit]:
                 return unit
         return None

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoestring.core.decisions import Decision, Done, Sampler, Scheduler, Start
 from shoestring.core.history import History
+from shoestring.core.recommendation import Advice, HasAdvice
 from shoestring.core.untried import propose_new
 from shoestring.errors import MethodError
 
@@ -22,6 +23,9 @@ class Composed:
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         return with_sampler(self.sampler, history, rng, lambda may_start: self.scheduler.next(history, may_start))
+
+    def recommend(self, history: History) -> Advice | None:
+        return self.sampler.recommend(history) if isinstance(self.sampler, HasAdvice) else None
 
 
 def with_sampler(

@@ -58,26 +58,27 @@ class EventLog(Protocol):
 
 @runtime_checkable
 class SharedLog(EventLog, Protocol):
-    """A log that several processes use keeps the last sign of life of each worker, next to the events."""
+    """A log that several processes use keeps the last heartbeat of each worker, next to the events."""
 
     def beat(self, study: int, worker: str) -> None:
-        """Store a sign of life, with the time of the storage's own clock; callable from any thread."""
+        """Store a heartbeat, with the time of the storage's own clock; callable from any thread."""
         ...
 
     def beats(self, study: int) -> dict[str, tuple[float, float]]:
-        """The time of each worker's last sign of life, and how many seconds ago that is by the same clock."""
+        """The time of each worker's last heartbeat, and how many seconds ago that is by the same clock."""
         ...
 
 
 @runtime_checkable
-class TurnLog(EventLog, Protocol):
-    """A log whose users can take turns, so that what one of them decides is not made void by another one's event.
+class HasAdvisoryLock(EventLog, Protocol):
+    """A log with an advisory lock, so that what its holder decides is not made void by another process's event.
 
-    This is a courtesy, not a lock: an append counts whoever has the turn, and nobody waits for ever.
+    The lock saves time and protects nothing: an append counts whether or not its process has the lock, and no process
+    waits for it for ever.
     """
 
-    def turn(self, study: int) -> AbstractContextManager[None]:
-        """Wait for one's turn, and have it until something is appended or the block ends."""
+    def advisory_lock(self, study: int) -> AbstractContextManager[None]:
+        """Wait for the lock, and hold it until something is appended or the block ends."""
         ...
 
 
@@ -86,7 +87,7 @@ class CountsConflicts(EventLog, Protocol):
     """A log that says how much its users are in each other's way."""
 
     def conflicts(self, study: int) -> dict[str, int]:
-        """How often each worker found a position taken, as of its last sign of life."""
+        """How often each worker found a position taken, as of its last heartbeat."""
         ...
 
 
@@ -104,8 +105,8 @@ def found_study(log: EventLog, storage: object, name: str | None) -> tuple[int, 
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Without garbage collection: of what is read from a log nothing is garbage, and looking for it takes a third."""
+def gc_paused() -> Iterator[None]:
+    """Pause garbage collection: of what is read from a log nothing is garbage, and looking for it takes a third."""
     collecting = gc.isenabled()
     gc.disable()
     try:

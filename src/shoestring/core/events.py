@@ -29,6 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, get_args
 
+from shoestring.core.budget import LARGEST_WHOLE
 from shoestring.errors import CorruptLog, NewerLog, OlderLog
 from shoestring.spaces.serialisation import with_tags, without_tags
 
@@ -36,7 +37,7 @@ FORMAT = 3
 
 Mode = Literal["min", "max"]
 # How a study recommends one of its configurations and steps (core/recommendation.py).
-Rule = Literal["best", "median", "last"]
+Rule = Literal["best", "median", "last", "auto"]
 # How a trial can end for good.
 Closing = Literal["finished", "failed", "lost", "stopped"]
 
@@ -285,7 +286,7 @@ def older_format(what: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**63)
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < LARGEST_WHOLE)
 
 
 def _is_metric(value: object) -> bool:
@@ -293,7 +294,7 @@ def _is_metric(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**63
+    return type(value) is int and 0 <= value < LARGEST_WHOLE
 
 
 def _is_reading(value: object) -> bool:

@@ -10,20 +10,17 @@ are what methods see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from shoestring._other_names import ExplainsNames
-from shoestring._tables import pairs_table
 from shoestring.core.budget import Budget, Ledger
 from shoestring.core.events import (
     Added,
     Adopted,
     Budgeted,
     Closed,
-    Closing,
     Enqueued,
     Event,
     Granted,
@@ -33,99 +30,18 @@ from shoestring.core.events import (
     Rule,
     Stopped,
 )
-from shoestring.core.objections import objection
 from shoestring.core.randomness import integer
 from shoestring.core.readings import Reading
-from shoestring.core.recommendation import Best, Recommended, best_of, check_rule, updated
-from shoestring.core.trial_rows import reading_rows, summary_row
+from shoestring.core.recommendation import Best, best_of, check_rule, updated
+from shoestring.core.trial_record import FAILED, Arm, TrialRecord, TrialState, date_of
+from shoestring.core.validation import violation
 from shoestring.errors import CorruptLog
-from shoestring.spaces.codec import Codec, Config, copied
+from shoestring.spaces.codec import Codec, Config, deep_copy
 from shoestring.spaces.serialisation import deserialised
 
 T = TypeVar("T")
-TrialState = Literal["running", "paused", Closing]
-# The states of a trial that its configuration may be the cause of: a process that is lost often ran out of memory.
-FAILED: tuple[TrialState, ...] = ("failed", "lost")
 
-
-@dataclass(slots=True, eq=False)
-class TrialRecord(ExplainsNames):
-    """One run of a configuration: its grants and readings. Read-only for users; the log writes it.
-
-    ``state`` is running, paused, finished, failed, lost or stopped. ``step`` is how far it is, ``until`` how far its
-    last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
-    ``reason`` and ``explanation`` say what that grant was decided on, for people to read. ``recommended`` is what the
-    study's rule makes of the readings, ``seconds`` is how long its steps took, and ``closed_after`` how many readings
-    the study had when it ended. ``worker`` is who runs it, empty if nobody does, ``holders`` how often it went from one
-    worker to another, and ``attempts`` how many attempts at its next step were lost or failed. ``foreign`` is a trial
-    from elsewhere that was not continued here: nothing was paid for it, and there are no files of it.
-    """
-
-    index: int
-    arm: int
-    replicate: int
-    seed: int
-    config: Config
-    worker: str
-    start: int
-    until: int
-    reserved: float
-    state: TrialState = "running"
-    step: int = 0
-    message: str = ""
-    readings: dict[int, Reading] = field(default_factory=dict)
-    losses: dict[int, float] = field(default_factory=dict)
-    goal: int = 0
-    reason: str = ""
-    explanation: Mapping[str, Any] = field(default_factory=dict)
-    granted: int = 0
-    reported_at: float = 0.0
-    closed_after: int = 0
-    seconds: float = 0.0
-    recommended: Recommended | None = None
-    holders: int = 0
-    attempts: int = 0
-    foreign: bool = False
-
-    def taken_by(self, worker: str) -> None:
-        self.holders += worker != self.worker
-        self.worker = worker
-
-    def loss(self, step: int) -> float | None:
-        """The loss at a step; a trial that ended early keeps its last one. None if not there yet."""
-        if step in self.losses:
-            return self.losses[step]
-        if self.step < step and self.state != "finished":
-            return None
-        return next((self.losses[s] for s in sorted(self.losses, reverse=True) if s <= step), None)
-
-    def __repr__(self) -> str:
-        found = self.recommended
-        value = f", {self.readings[found.step].value:g} at step {found.step}" if found else ""
-        why = f": {self.message}" if self.message else ""
-        return f"<trial {self.index}, {self.state} after {self.step} steps{value}{why}; {dict(self.config)}>"
-
-    def _repr_html_(self) -> str:
-        row = self.summary()
-        return pairs_table(f"Trial {row.pop('trial')}", {name: value for name, value in row.items() if value != ""})
-
-    def summary(self) -> dict[str, Any]:
-        """The trial as one plain row; a parameter called like a column of ours gets a longer name."""
-        return summary_row(self)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """The readings as plain rows; a parameter or metric called like a column of ours gets a longer name."""
-        return reading_rows(self)
-
-
-@dataclass(slots=True, eq=False)
-class Arm:
-    """One configuration, and the trials that ran it; ``given`` if the user gave it, and no method chose it."""
-
-    index: int
-    config: Config
-    given: bool = False
-    trials: list[TrialRecord] = field(default_factory=list)
+__all__ = ["FAILED", "Arm", "Cursor", "History", "TrialRecord", "TrialState"]
 
 
 class History:
@@ -133,11 +49,12 @@ class History:
 
     ``trials``, ``arms``, ``grants``, ``readings`` (trial, step, loss) and ``closings`` (trials) are in log order and
     only grow, so that a cache can be updated by what is new (:class:`Cursor`). ``granted_after`` has for each grant how
-    many readings and closings came before it. ``running`` has the running trials by index; ``codec`` translates
-    configurations; ``max_resource`` and ``seed`` are those of the study. ``queue`` has the configurations that the user
-    enqueued and that were not tried yet, ``arm_of`` the arm of a configuration by its key, and ``given`` is how many
-    arms the user gave. ``lowest`` is the reading with the lowest loss (trial, step, loss), ``spent_then`` what was
-    spent when it came; ``stopped`` is why the study was stopped before its end, empty if it was not.
+    many readings and closings came before it, and ``spent_before`` what was spent by then, in the order of ``UNITS``.
+    ``running`` has the running trials by index; ``codec`` translates configurations; ``max_resource`` and ``seed`` are
+    those of the study. ``queue`` has the configurations that the user enqueued and that were not tried yet, ``arm_of``
+    the arm of a configuration by its key, and ``given`` is how many arms the user gave. ``lowest`` is the reading with
+    the lowest loss (trial, step, loss), ``spent_then`` what was spent when it came; ``stopped`` is why the study was
+    stopped before its end, empty if it was not.
     """
 
     opened: Opened
@@ -157,10 +74,12 @@ class History:
         self.given = 0
         self.grants: list[Granted] = []
         self.granted_after: list[int] = []
+        self.spent_before: list[tuple[float, ...]] = []
         self.drift = 0.0
         self.stopped = ""
         self.lowest: tuple[TrialRecord, int, float] | None = None
         self.spent_then: dict[str, float] = {}
+        self.compared: int | None = None
         self._caches: dict[Hashable, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -189,6 +108,12 @@ class History:
         """What is neither spent nor committed, in the units of the budget."""
         return {unit: self.ledger.free(unit) for unit in self.ledger.budget.limits()}
 
+    def deadline(self) -> float | None:
+        """The study's time when the budget's seconds end if something keeps running; None without such a limit."""
+        if self.ledger.budget.seconds is None or not self.running:
+            return None
+        return self.now + max(self.ledger.free("seconds"), 0.0)
+
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """A cache of this history, made on first use; dropping it must change no decision."""
         if key not in self._caches:
@@ -198,6 +123,12 @@ class History:
 
     def drop_caches(self) -> None:
         self._caches.clear()
+
+    def before(self, arm: int) -> History:
+        """This history for a model that learns from the arms before this one; to it the others are running."""
+        view = copy(self)
+        view.compared = arm
+        return view
 
     def best(self, rule: Rule | None = None) -> Best | None:
         """What the study recommends, by its own rule or by another one; None without a reading."""
@@ -227,6 +158,10 @@ class History:
         """The most that a reading at this step may cost: its share of what was reserved, and what is free."""
         return _share(trial, step) + self.ledger.free("cost")
 
+    def affords(self, trial: TrialRecord, step: int, cost: float) -> bool:
+        """Tell whether the reading at this step may cost that much."""
+        return self.ledger.allows("cost", cost, _share(trial, step))
+
     def apply(self, event: Event) -> None:
         """Check one event and apply it."""
         self.check(event)
@@ -248,7 +183,7 @@ class History:
 
     def check(self, event: Event) -> None:
         """Raise :class:`CorruptLog` if the event cannot follow what has happened."""
-        wrong = objection(self, event)
+        wrong = violation(self, event)
         if wrong:
             raise CorruptLog(f"event {self.position} ({event.kind}) cannot follow: {wrong}", self.position)
 
@@ -272,7 +207,7 @@ class History:
             case Stopped():
                 self.stopped = event.reason
             case Enqueued():
-                self.queue.append(copied(event.config))
+                self.queue.append(deep_copy(event.config))
             case Added():
                 self._add(event)
             case Opened():
@@ -282,6 +217,7 @@ class History:
                 self.budget_from = event.worker
 
     def _grant(self, event: Granted) -> None:
+        self.spent_before.append(tuple(self.ledger.spent().values()))
         if event.config is not None:
             self._new_arm(event.config, given=False)
         if event.trial == len(self.trials):
@@ -290,6 +226,7 @@ class History:
                 event.trial, arm.index, event.replicate, event.seed, arm.config, event.worker, 0, event.until,
                 event.reserved,
             )  # fmt: skip
+            trial.started = date_of(event.at + event.drift)
             self.trials.append(trial)
             arm.trials.append(trial)
             self.ledger.evaluations += 1
@@ -298,7 +235,7 @@ class History:
             trial.state, trial.reserved = "running", event.reserved
             trial.start, trial.until = event.start, event.until
             trial.taken_by(event.worker)
-            trial.foreign = False
+            trial.foreign, trial.ended = False, None
         trial.goal, trial.reason, trial.explanation = event.goal or event.until, event.reason, event.explanation or {}
         trial.granted, trial.reported_at = self.position - 1, event.at
         self.running[event.trial] = trial
@@ -310,7 +247,7 @@ class History:
     def _new_arm(self, config: Mapping[str, Any], given: bool) -> Arm:
         key, waiting = Codec.key(config), len(self.queue)
         self.queue = [one for one in self.queue if Codec.key(one) != key]
-        arm = Arm(len(self.arms), copied(config), given or len(self.queue) < waiting)
+        arm = Arm(len(self.arms), deep_copy(config), given or len(self.queue) < waiting)
         self.arms.append(arm)
         self.arm_of.setdefault(key, arm.index)
         self.given += arm.given
@@ -374,6 +311,7 @@ class History:
     def _release(self, trial: TrialRecord) -> None:
         self.ledger.reserved -= trial.reserved
         trial.reserved = 0.0
+        trial.ended = date_of(self.now + self.drift)
         del self.running[trial.index]
         if not self.running:
             self.ledger.reserved = 0.0  # only rounding errors are left
@@ -383,7 +321,7 @@ class History:
         again = [step for step in trial.readings if step > event.start]
         self.ledger.steps += trial.step - event.start + event.steps
         self.ledger.seconds -= event.idle
-        self.ledger.cost += min(sum(trial.readings[s].cost or 0.0 for s in again), max(self.ledger.free("cost"), 0.0))
+        self.ledger.cost += self.ledger.payable(sum(trial.readings[s].cost or 0.0 for s in again))
         trial.attempts, trial.reported_at = event.attempt, event.at
         trial.taken_by(event.worker)
 

@@ -126,16 +126,17 @@ def warm_start(*studies: HasHistory, fill: Mapping[str, Any] | None = None) -> W
 
 
 # What is known before a study starts: configurations to try first, and other studies to learn from.
-Initial = Sequence[Mapping[str, Any] | WarmStart | HasHistory]
+Initial = Sequence["Mapping[str, Any] | WarmStart | HasHistory | Result"]
 
 
 def start_with(journal: Journal, initial: Initial) -> None:
     """Enqueue the configurations that are not known yet, and add the results of other studies."""
     entries: Sequence[Any] = initial if isinstance(initial, (list, tuple)) else [initial]
+    _add_batches(journal, [one for one in entries if isinstance(one, Result)])
     for one in entries:
         if isinstance(one, Mapping):
             journal.put(partial(_enqueued_once, one))
-        else:
+        elif not isinstance(one, Result):
             add_results(journal, one if isinstance(one, WarmStart) else warm_start(one))
 
 
@@ -149,11 +150,16 @@ def add_results(journal: Journal, warm: WarmStart) -> int:
     if unknown:
         raise SpaceError(f"fill has {unknown[0]!r}, which is no parameter of the space of {journal.name!r}")
     results, outside = results_for(journal.history, warm)
-    for batch in _batches(results):
-        journal.put(*(partial(_added, one) for one in batch))
+    _add_batches(journal, results)
     if outside:
         _logger.warning("%d results were not taken: they are outside of the space of %r", outside, journal.name)
     return len(results)
+
+
+def _add_batches(journal: Journal, results: Sequence[Result]) -> None:
+    """Add results that fit into the study."""
+    for batch in _batches(results):
+        journal.put(*(partial(_added, one) for one in batch))
 
 
 def _batches(results: Sequence[Result]) -> Iterator[list[Result]]:
@@ -174,7 +180,7 @@ def _added(result: Result, history: History) -> Added | None:
 
 @dataclass(frozen=True)
 class Result:
-    """A trial of another study as this one can add it."""
+    """A trial of another study as this one can add it; ``initial=`` takes it too."""
 
     config: Config
     readings: Mapping[int, Reading]

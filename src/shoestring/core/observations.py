@@ -14,6 +14,7 @@ array([0., 1., 2.])
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ _KEPT_STEPS = 8
 
 def observed(history: History) -> Observations:
     """The arms of a study as arrays, as of now."""
-    return history.cached("observations", Observations).update(history)
+    seen = history.cached("observations", Observations).update(history)
+    return seen if history.compared is None else seen.before(history.compared)
 
 
 class Observations:
@@ -63,6 +65,7 @@ class Observations:
         self._count = 0
         self._columns: dict[int, Array] = {}
         self._arms: list[Arm] = []
+        self._known: int | None = None
         self._new_arms, self._trials, self._readings, self._closings = (Cursor() for _ in range(4))
 
     def __len__(self) -> int:
@@ -110,6 +113,16 @@ class Observations:
         for step, column in self._columns.items():
             column[index] = _mean_loss(arm, step)
 
+    def before(self, arm: int) -> Observations:
+        """What is known of the arms before this one, as if all others were running."""
+        view = copy(self)
+        for name, unknown in (("reached", 0), ("failed", False), ("pending", True), ("last", 0)):
+            column = getattr(self, name).copy()
+            column[arm:] = unknown
+            setattr(view, name, column)
+        view._known = arm
+        return view
+
     def losses(self, step: int) -> Array:
         """Per arm, the mean loss at a step over its trials; NaN where there is none. Shape (n,).
 
@@ -120,7 +133,12 @@ class Observations:
                 del self._columns[next(iter(self._columns))]
             column = np.array([_mean_loss(arm, step) for arm in self._arms], dtype=float)
             self._columns[step] = with_room(column, len(self._room["reached"]))
-        return self._columns[step][: len(self)]
+        column = self._columns[step][: len(self)]
+        return column if self._known is None else np.where(np.arange(len(self)) < self._known, column, np.nan)
+
+    def loss(self, arm: int, step: int) -> float:
+        """The mean loss of one arm at a step over its trials, as in :meth:`losses`."""
+        return _mean_loss(self._arms[arm], step)
 
     def furthest_step(self, enough: int) -> int:
         """The largest step at which at least ``enough`` arms have a loss; 0 if there is none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from shoestring.errors import ReadingError
+from shoestring.errors import ReadingError, brief
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -75,11 +75,11 @@ def _number(what: str, given: Any) -> float:
     if isinstance(given, float) and math.isfinite(given):
         return float(given)  # a NumPy float is a float too
     if isinstance(given, (str, bytes, bool)) or given is None:
-        raise ReadingError(f"{what} is {_shown(given)}, not a number")
+        raise ReadingError(f"{what} is {brief(given)}, not a number")
     try:
         number = _as_float(given)
     except Exception:  # whatever a foreign type raises when it is no number
-        raise ReadingError(f"{what} is {_shown(given)}, not a number") from None
+        raise ReadingError(f"{what} is {brief(given)}, not a number") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
     return number
@@ -94,16 +94,7 @@ def _metric(name: str, given: Any) -> float:
     try:
         return _as_float(given)
     except Exception:
-        raise ReadingError(f"the reading's metric {name!r} is {_shown(given)}, not a number") from None
-
-
-def _shown(given: Any) -> str:
-    """Something of the user's, short enough for a message."""
-    try:
-        text = repr(given)
-    except Exception:
-        text = f"a {type(given).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        raise ReadingError(f"the reading's metric {name!r} is {brief(given)}, not a number") from None
 
 
 def refuse_other_value(trial: int, step: int, known: Reading, given: object) -> None:
@@ -125,7 +116,7 @@ def readings_by_step(start: int, until: int, readings: object, where: str = "the
     for step in by_step:
         if not start < step <= until:
             steps = f"runs from {start + 1} to {until}" if until > start + 1 else f"has only step {until}"
-            raise ReadingError(f"step {step!r} is outside of {where}, which {steps}")
+            raise ReadingError(f"step {brief(step)} is outside of {where}, which {steps}")
     return by_step
 
 

@@ -1,12 +1,13 @@
 """Which configuration a study recommends, at which step, and by which rule.
 
-The readings of one trial are judged by one of three rules:
+The readings of one trial are judged by one of these rules:
 
 ====== ==========================================================================================================
 best   its best reading, at the step where it was taken
 median the best running median of three readings, at the step of the last of the three; of two readings the worse
        one counts, and a single one counts as it is
 last   its last reading
+auto   its best reading; and a method that tells noise from signal may recommend another trial (:class:`HasAdvice`)
 ====== ==========================================================================================================
 
 A configuration is trained several times where its readings are noisy. The best of many readings would then be luck, so
@@ -19,31 +20,33 @@ configuration.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args, runtime_checkable
 
 from shoestring._other_names import ExplainsNames
-from shoestring._tables import pairs_table
+from shoestring._tables import ShownAsTable
 from shoestring.core.events import Rule
 from shoestring.errors import EverythingFailed, MethodError
-from shoestring.spaces.codec import copied
+from shoestring.spaces.codec import deep_copy
 
 if TYPE_CHECKING:
     from shoestring.core.history import History, TrialRecord
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 # What a new study recommends by if it is not told.
-DEFAULT_RULE: Rule = "best"
+DEFAULT_RULE: Rule = "auto"
 
 
 @dataclass(frozen=True)
-class Best(ExplainsNames):
+class Best(ShownAsTable, ExplainsNames):
     """What a study recommends: a configuration, and the step at which to take its checkpoint.
 
     ``value`` is what the rule found at ``step``; of a configuration with several trials it is the mean over them,
     ``error`` is the standard error of that mean (None with a single trial), and ``trial`` is the one with the best
-    reading. ``study.directory(best=True)`` holds the checkpoint.
+    reading. ``expected`` is what the method expects of the configuration without the noise, if it recommended it for
+    that (None otherwise). ``study.directory(best=True)`` holds the checkpoint.
     """
 
     arm: int
@@ -52,11 +55,30 @@ class Best(ExplainsNames):
     value: float
     error: float | None
     step: int
+    expected: float | None = None
 
-    def _repr_html_(self) -> str:
+    def _pairs(self) -> tuple[str, dict[str, Any]]:
         error = {} if self.error is None else {"standard error": self.error}
+        error |= {} if self.expected is None else {"expected": self.expected}
         at = {"step": self.step, "trial": self.trial, "configuration": self.arm}
-        return pairs_table("Best", {"value": self.value, **error, **at, **self.config})
+        return "Best", {"value": self.value, **error, **at, **self.config}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The arm that a method recommends, and the loss that it expects of it."""
+
+    arm: int
+    loss: float
+
+
+@runtime_checkable
+class HasAdvice(Protocol):
+    """A method, or a sampler, that can tell a good configuration from a lucky reading."""
+
+    def recommend(self, history: History) -> Advice | None:
+        """What it recommends, a function of the history alone; None if the best reading is to be believed."""
+        ...
 
 
 class Recommended(NamedTuple):
@@ -98,9 +120,31 @@ def recommended(rule: Rule, losses: dict[int, float]) -> Recommended | None:
     return found
 
 
-def required_best(history: History) -> Best:
+def advised_best(history: History, find_method: Callable[[], object]) -> Best | None:
+    """What a study recommends, by the advice of its method if it has any; None without a reading.
+
+    There is none if the method is not known in this process. Advice is about configurations with one reading;
+    of several trials the mean is known, and decides.
+    """
+    single = len(history.trials) == len(history.arms) and (history.max_resource or 1) == 1
+    method = _known(find_method) if history.opened.recommend == "auto" and single else None
+    if isinstance(method, HasAdvice):
+        advice = method.recommend(history)
+        trial = None if advice is None else history.arms[advice.arm].trials[0]
+        if advice and trial and trial.recommended:
+            return _best(history, trial, trial.recommended, history.sign * advice.loss)
+    return history.best()
+
+
+def _known(find_method: Callable[[], object]) -> object:
+    try:
+        return find_method()
+    except MethodError:
+        return None
+
+
+def required(found: Best | None, history: History) -> Best:
     """What a study recommends; an error that shows the first failure if there is nothing to recommend."""
-    found = history.best()
     if found is None:
         raise EverythingFailed(_first_failure(history))
     return found
@@ -128,8 +172,13 @@ def best_of(history: History, rule: Rule) -> Best | None:
             found = judged, trial
     if found is None:
         return None
-    (loss, step), trial = found
-    return Best(trial.arm, trial.index, copied(trial.config), history.sign * loss, None, step)
+    judged, trial = found
+    return _best(history, trial, judged)
+
+
+def _best(history: History, trial: TrialRecord, judged: Recommended, expected: float | None = None) -> Best:
+    value = history.sign * judged.loss
+    return Best(trial.arm, trial.index, deep_copy(trial.config), value, None, judged.step, expected)
 
 
 def _best_mean(history: History) -> Best | None:
@@ -147,4 +196,4 @@ def _best_mean(history: History) -> Best | None:
     mean, there = found
     n, trial = len(there), min(there, key=lambda trial: trial.losses[step])
     error = math.sqrt(sum((t.losses[step] - mean) ** 2 for t in there) / (n - 1) / n) if n > 1 else None
-    return Best(trial.arm, trial.index, copied(trial.config), history.sign * mean, error, step)
+    return Best(trial.arm, trial.index, deep_copy(trial.config), history.sign * mean, error, step)

@@ -43,6 +43,17 @@ class StudyClock:
         drift = day - at
         return at, drift if abs(drift) > 1e-6 else 0.0
 
+    def stamp(self, history: History) -> tuple[float, float]:
+        """The time of the next event, never after the deadline, and how far the time of day is ahead of it."""
+        at, drift = self.read(history)
+        deadline = history.deadline()
+        return (at, drift) if deadline is None or at <= deadline else (deadline, drift + at - deadline)
+
+    def seconds_left(self, history: History) -> float:
+        """The seconds until the deadline of the budget."""
+        deadline = history.deadline()
+        return math.inf if deadline is None else deadline - self.read(history)[0]
+
     def looked(self, at: float, found: bool) -> None:
         """Somebody's events were found, or none, by reading the log at this moment of the steady clock."""
         if found:

@@ -15,7 +15,7 @@ from shoestring._arrays import Mask
 from shoestring.core.decisions import Proposal, Sampler
 from shoestring.core.history import Cursor, History
 from shoestring.errors import MethodError
-from shoestring.spaces.codec import Codec, Config, copied
+from shoestring.spaces.codec import Codec, Config, deep_copy
 
 # How often a sampler is asked again if it repeats itself, and how many random configurations are drawn after that.
 _ATTEMPTS = 32
@@ -29,7 +29,7 @@ def tried(history: History) -> Collection[Hashable]:
 
 def first_enqueued(history: History) -> Proposal:
     """The configuration that the user wants to be tried next; there is one."""
-    return Proposal(copied(history.queue[0]), "it was enqueued")
+    return Proposal(deep_copy(history.queue[0]), "it was enqueued")
 
 
 class _FreeRows:

@@ -18,8 +18,10 @@ from pathlib import Path
 
 _numbers = itertools.count()
 _ended: set[str] = set()
-# Whoever asks for a trial and tells its result in another process: the end of none of them says anything.
-BY_HAND = "by hand"
+# The worker of grants that outlive the process which asked for them; logs hold this text.
+DETACHED = "by hand"
+# A worker of a simulated run, whose trials run on a virtual clock.
+SIMULATED = "simulated"
 
 
 def now() -> float:
@@ -44,7 +46,7 @@ def retire(worker: str) -> None:
 
 def process_is_gone(worker: str) -> bool | None:
     """Whether the process of a worker is gone; None if it runs in another place and cannot be checked from here."""
-    if worker == BY_HAND:
+    if worker == DETACHED:
         return False
     place, _, rest = worker.partition("/")
     pid, _, rest = rest.partition("/")

@@ -1,4 +1,4 @@
-"""Executors: where trials run (in this process, in spawned ones, on a Ray cluster, or on a virtual clock).
+"""Executors: where trials run (in this process, in spawned ones, on a Ray cluster, in any pool, or on a virtual clock).
 
 ``ss.tune(..., workers=4)`` is ``executor=ss.executors.Processes(4)``. For an executor of your own, a ``Job`` is a
 grant: its ``trial`` and ``arm``, the ``replicate``, the ``config`` and the ``seed``. A ``Report`` says of a ``trial``
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Session as Session,
         Trial as Trial,
     )
+    from shoestring.executors.futures import Futures as Futures
     from shoestring.executors.inline import Inline as Inline
     from shoestring.executors.processes import Processes as Processes
     from shoestring.executors.ray import Ray as Ray
@@ -26,6 +27,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "base": "Executor Job Report Session Trial",
+        "futures": "Futures",
         "inline": "Inline",
         "processes": "Processes",
         "ray": "Ray",

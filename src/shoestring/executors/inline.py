@@ -13,9 +13,12 @@ from typing import Any, TypeVar
 
 from shoestring.core.options import check_whole
 from shoestring.core.workers import ticks
-from shoestring.executors.base import Job, Report, is_stateless
-from shoestring.executors.checkpoints import files_of
-from shoestring.executors.stepper import HeldTrials, Stepper, TimeIsUp
+from shoestring.objectives.checks import is_stateless
+from shoestring.objectives.held_trials import HeldTrials
+from shoestring.objectives.job import Job, Report
+from shoestring.objectives.stepper import Stepper
+from shoestring.objectives.trial_files import files_of
+from shoestring.objectives.unwinding import TimeIsUp
 
 T = TypeVar("T")
 # Seconds between two interruptions of a step that must end: a bare ``except:`` in an objective may catch the first.

@@ -15,9 +15,9 @@ from typing import Any, Literal, Protocol
 
 from shoestring.core.workers import ticks
 from shoestring.errors import ObjectiveError
-from shoestring.executors.base import Job, Report
-from shoestring.executors.checkpoints import files_of
-from shoestring.executors.stepper import Keeping
+from shoestring.objectives.held_trials import Eviction
+from shoestring.objectives.job import Job, Report
+from shoestring.objectives.trial_files import files_of
 
 # So many workers in a row may be lost while they load the objective.
 _ATTEMPTS = 3
@@ -69,7 +69,7 @@ class Worker:
     began: float | None = None  # when it began the step that it is in
     queue: deque[Job] = field(default_factory=deque)  # jobs that only this worker can run
     held: dict[int, int] = field(default_factory=dict)  # the trials in its memory, and the step that each has reached
-    keeping: Keeping = field(default_factory=Keeping)  # which of them to drop
+    eviction: Eviction = field(default_factory=Eviction)  # which of them to drop
 
     @property
     def is_free(self) -> bool:
@@ -147,12 +147,12 @@ class PoolSession:
 
     def _start(self, worker: Worker, job: Job) -> None:
         worker.held[job.trial] = job.start
-        worker.keeping.used(job.trial)
+        worker.eviction.used(job.trial)
         needed = {job.trial, *(queued.trial for queued in worker.queue)}
         while spare := {trial: step for trial, step in worker.held.items() if trial not in needed}:
             if len(worker.held) <= self._alive:
                 break
-            worker.drop(worker.keeping.dropped(spare))
+            worker.drop(worker.eviction.choose(spare))
         worker.step(job)
 
     def began(self, trial: int) -> float | None:

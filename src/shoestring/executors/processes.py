@@ -7,7 +7,7 @@ import multiprocessing.connection
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +15,11 @@ from typing import Any
 
 from shoestring.core.options import check_whole
 from shoestring.errors import MethodError
-from shoestring.executors.base import is_stateless
+from shoestring.executors.base import check_init
 from shoestring.executors.pool import Gone, Order, PoolSession
+from shoestring.executors.threads import share_of_cores, thread_variables
 from shoestring.executors.worker_process import Setup, setup_for
+from shoestring.objectives.checks import is_stateless
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,21 @@ class Processes:
 
     ``alive`` is how many trials, the running one included, each process holds in memory. Each process has one of the
     ``devices``, as ``trial.device``; with ``gpus`` it also sees no other one (CUDA_VISIBLE_DEVICES). If there are more
-    processes than devices, they share them in turn.
+    processes than devices, they share them in turn. Each process computes with ``threads`` threads; by default with
+    what OMP_NUM_THREADS says, or with its share of the cores. ``init`` is called once in each process, before its
+    first trial.
     """
 
     workers: int = 2
     alive: int = 16
     devices: Sequence[Any] | None = None
     gpus: Sequence[int | str] | None = None
+    threads: int | None = None
+    init: Callable[[], Any] | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self, workers=1, alive=1)
+        check_whole(self, workers=1, alive=1, threads=1)
+        check_init(self.init)
         if self.devices is not None and self.gpus is not None:
             raise MethodError("gpus and devices are both given; gpus= hides the other GPUs from a process, so give one")
         for name in ("devices", "gpus"):
@@ -52,7 +59,8 @@ class Processes:
                 raise MethodError(f"gpus is {list(self.gpus or ())}; a GPU is a number or a name, such as [0, 1]")
 
     def open(self, objective: Any, directory: Path) -> PoolSession:
-        pool = _ProcessPool(self, setup_for(objective, directory))
+        threads = thread_variables(self.threads, share_of_cores(self.workers))
+        pool = _ProcessPool(self, setup_for(objective, directory, threads, self.init))
         session = PoolSession(pool, self.workers, self.alive, directory, is_stateless(objective))
         # All at once and before anything is granted: the time of loading is not charged to the budget.
         session.load(self.workers)
@@ -72,7 +80,7 @@ class _ProcessPool:
         with theirs:
             program = "from shoestring.executors.worker_process import main; main()"
             command = [sys.executable, "-c", program, str(theirs.fileno())]
-            environment = {**os.environ, **seen}
+            environment = {**os.environ, **self._setup.threads, **seen}
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
         with suppress(OSError):  # a worker that is gone is noticed when its pipe is read
             ours.send(replace(self._setup, worker=number, device=device))

@@ -10,7 +10,7 @@ import logging
 import math
 import uuid
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +19,16 @@ from typing import Any
 from shoestring.core.options import check_number, check_whole
 from shoestring.core.workers import ticks
 from shoestring.errors import MethodError
-from shoestring.executors.base import Job, Report, is_stateless
-from shoestring.executors.checkpoints import files_of
-from shoestring.executors.disk import own_files, pack, unpack
+from shoestring.executors.base import check_init
 from shoestring.executors.pool import Gone, Order, PoolSession
 from shoestring.executors.ray_worker import RaySession, ShoestringWorker, delete_folder
+from shoestring.executors.threads import thread_variables
 from shoestring.executors.worker_process import Setup, setup_for
+from shoestring.objectives.checks import is_stateless
+from shoestring.objectives.disk import own_files
+from shoestring.objectives.folders import is_folder, pack, unpack
+from shoestring.objectives.job import Job, Report
+from shoestring.objectives.trial_files import files_of
 
 _logger = logging.getLogger("shoestring")
 
@@ -43,7 +47,8 @@ class Ray:
     of a cluster; without it, the Ray that this process uses already, the one that RAY_ADDRESS names, or a local one.
     ``alive`` is how many trials, the running one included, each worker holds in memory. With ``shared=False`` the files
     of trials travel through Ray's object store; by default only from nodes that do not see the study's folder.
-    ``runtime_env`` is Ray's. If there has been no worker for ``wait`` seconds, the run ends.
+    ``runtime_env`` is Ray's. Each worker computes with ``threads`` threads, by default as many as its CPUs; ``init`` is
+    called once in each, before its first trial. If there has been no worker for ``wait`` seconds, the run ends.
     """
 
     workers: int | None = None
@@ -53,9 +58,12 @@ class Ray:
     shared: bool | None = None
     runtime_env: Mapping[str, Any] | None = None
     wait: float = 300.0
+    threads: int | None = None
+    init: Callable[[], Any] | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self, workers=1, alive=1)
+        check_whole(self, workers=1, alive=1, threads=1)
+        check_init(self.init)
         check_number(self, "wait", "a positive number of seconds", 0, ends="()")
         if self.shared not in (None, False):
             raise MethodError(f"shared is {self.shared!r}; it is False, or None to find out which nodes see the files")
@@ -66,7 +74,7 @@ class Ray:
             )
 
     def open(self, objective: Any, directory: Path) -> PoolSession:
-        pool = _RayPool(self, setup_for(objective, directory))
+        pool = _RayPool(self, setup_for(objective, directory, self._thread_variables(), self.init))
         try:
             workers = self.workers or pool.room()
             session = PoolSession(pool, workers, self.alive, directory, is_stateless(objective))
@@ -80,6 +88,12 @@ class Ray:
             pool.leave()
             raise
         return session
+
+    def _thread_variables(self) -> dict[str, str]:
+        """As many threads as a worker has CPUs, unless the options say otherwise; this host's settings do not count."""
+        variables = thread_variables(self.threads or max(1, int(self.resources.get("CPU", 1))), 1)
+        given = (self.runtime_env or {}).get("env_vars", {}) if self.threads is None else {}
+        return {name: given.get(name, count) for name, count in variables.items()}
 
 
 def _is_resource(item: tuple[object, object]) -> bool:
@@ -220,7 +234,7 @@ class _Actor:
         files = files_of(self._directory, job.trial, job.holders)
         files.rewind(job.start)
         snapshot = files.snapshot_of(job.start)
-        return pack(snapshot) if job.start and snapshot.is_dir() else None
+        return pack(snapshot) if job.start and is_folder(snapshot) else None
 
     def receive(self) -> Any:
         try:

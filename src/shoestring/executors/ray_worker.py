@@ -8,17 +8,17 @@ with the order to a worker that resumes the trial.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shoestring.executors.base import Job, Report
-from shoestring.executors.checkpoints import TrialFiles, files_of, fingerprint
-from shoestring.executors.disk import pack
-from shoestring.executors.stepper import error_line
+from shoestring.executors.threads import limit_threads
 from shoestring.executors.worker_process import Setup, WorkerTrials
+from shoestring.objectives.failures import error_line
+from shoestring.objectives.folders import fingerprint, is_folder, pack, remove_quietly
+from shoestring.objectives.job import Job, Report
+from shoestring.objectives.trial_files import TrialFiles, files_of
 
 # A report, and the files of the trial after its step, if they changed and have to travel.
 Answer = tuple[Report, bytes | None]
@@ -50,7 +50,7 @@ class RaySession:
 
 def delete_folder(name: str) -> None:
     """Delete what the workers of a session left on a node."""
-    shutil.rmtree(_local(name), ignore_errors=True)
+    remove_quietly(_local(name))
 
 
 def _local(name: str) -> Path:
@@ -68,6 +68,7 @@ class ShoestringWorker:
         """Why the objective cannot be loaded, empty if it can; and whether files have to travel."""
         if self._travels:
             self._setup = replace(self._setup, directory=_local(self._session.name) / str(os.getpid()))
+        limit_threads(self._setup.threads)
         try:
             self._trials = WorkerTrials(self._setup)
         except BaseException as error:
@@ -87,14 +88,14 @@ class ShoestringWorker:
 
     def _changed_files(self, files: TrialFiles, report: Report) -> bytes | None:
         folder = files.snapshot_of(report.step) if report.how == "reading" else files.latest(0)
-        if report.how not in ("reading", "finished") or not folder.is_dir():
+        if report.how not in ("reading", "finished") or not is_folder(folder):
             return None
         state = fingerprint(folder)
         if not state or state == self._sent.get(report.trial):
             return None
         archive, self._sent[report.trial] = pack(folder), state
         if report.how == "reading":
-            shutil.rmtree(folder, ignore_errors=True)  # the process of the study stores it
+            remove_quietly(folder)  # the process of the study stores it
         return archive
 
     def drop(self, trial: int) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 
 from shoestring.core.options import check_whole
 from shoestring.errors import ObjectiveError
-from shoestring.executors.base import Job, Report
-from shoestring.executors.checkpoints import files_of
-from shoestring.executors.failures import ended, failed
-from shoestring.executors.stepper import HeldTrials
+from shoestring.objectives.failures import ended, failed
+from shoestring.objectives.held_trials import HeldTrials
+from shoestring.objectives.job import Job, Report
+from shoestring.objectives.trial_files import files_of
 
 
 @dataclass(frozen=True)

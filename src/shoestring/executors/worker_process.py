@@ -11,6 +11,7 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,26 +19,30 @@ from typing import Any
 
 from shoestring.core.readings import checked_reading
 from shoestring.errors import ReadingError, StorageError
-from shoestring.executors.base import Job, Report
-from shoestring.executors.shipping import from_bytes, to_bytes
-from shoestring.executors.stepper import HeldTrials, error_line
+from shoestring.objectives.failures import error_line
+from shoestring.objectives.held_trials import HeldTrials
+from shoestring.objectives.job import Job, Report
+from shoestring.objectives.shipping import from_bytes, to_bytes
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs to start: the objective by value, and where it finds the modules that this refers to."""
+    """What a worker needs to start: the objective and ``init`` by value, and where it finds their modules."""
 
     objective: bytes
     path: tuple[str, ...]
     arguments: tuple[str, ...]
     directory: Path
+    threads: Mapping[str, str]
     worker: int = 0
     device: Any = None
 
 
-def setup_for(objective: Any, directory: Path) -> Setup:
-    """What a worker of this process needs."""
-    return Setup(to_bytes(objective), tuple(sys.path), tuple(sys.argv), directory)
+def setup_for(
+    objective: Any, directory: Path, threads: Mapping[str, str], init: Callable[[], Any] | None = None
+) -> Setup:
+    """What a worker of this process needs; ``threads`` is what its environment says about them."""
+    return Setup(to_bytes(objective, init), tuple(sys.path), tuple(sys.argv), directory, threads)
 
 
 def main() -> None:
@@ -90,7 +95,10 @@ def _listen(parent: Connection, inbox: queue.Queue[Any]) -> None:
 def _objective(setup: Setup) -> Any:
     sys.argv[:] = setup.arguments  # for modules that read the command line when they are imported
     sys.path[:] = list(dict.fromkeys([*setup.path, *sys.path]))
-    return from_bytes(setup.objective)
+    objective, init = from_bytes(setup.objective)
+    if init is not None:
+        init()
+    return objective
 
 
 def _checked(report: Report) -> Report:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoestring.executors.base import Trial
-from shoestring.integrations.reporting import framework, report_measured, saved_file
+from shoestring.integrations.measurements import framework, report_measured, saved_file, warn_if_not_loaded
+from shoestring.objectives.trial import Trial
 
 _FILE = "model.keras"
 
@@ -19,10 +19,13 @@ def report_callback(trial: Trial, monitor: str = "val_loss", checkpoint: bool = 
     """
 
     class Reporting(framework("keras", "keras").callbacks.Callback):  # type: ignore[misc]
+        def on_train_begin(self, logs: Any = None) -> None:
+            warn_if_not_loaded(trial)
+
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             if checkpoint:
                 self.model.save(trial.directory / _FILE)
-            report_measured(trial, logs or {}, monitor, epoch + 1)
+            report_measured(trial, logs or {}, monitor)
 
     return Reporting()
 

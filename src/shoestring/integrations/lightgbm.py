@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shoestring.executors.base import Trial
-from shoestring.integrations.reporting import check_every, report_measured, saved_file
+from shoestring.integrations.measurements import Rounds, report_measured, saved_file
+from shoestring.objectives.trial import Trial
 
 _FILE = "model.txt"
 
@@ -19,15 +19,14 @@ def report_callback(trial: Trial, monitor: str, every: int = 1, checkpoint: bool
     ``num_boost_round`` less by ``trial.start * every``. With ``checkpoint=False`` it saves none, and a trial that was
     paused starts over and pays for its steps again.
     """
-    check_every(every)
+    rounds = Rounds(trial, every)
 
     def report(env: Any) -> None:
-        rounds = env.iteration + 1
-        if rounds % every == 0:
+        if rounds.end_step():
             if checkpoint:
                 env.model.save_model(str(trial.directory / _FILE))
             measured = {f"{data} {name}": value for data, name, value, *_ in env.evaluation_result_list or ()}
-            report_measured(trial, measured, monitor, rounds // every)
+            report_measured(trial, measured, monitor)
 
     return report
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shoestring.executors.base import Trial
-from shoestring.integrations.reporting import framework, report_measured, saved_file
+from shoestring.integrations.measurements import framework, report_measured, saved_file, warn_if_not_loaded
 from shoestring.integrations.training import OnlineTraining
+from shoestring.objectives.trial import Trial
 
 _FILE = "lightning.ckpt"
 
@@ -21,10 +21,13 @@ def report_callback(trial: Trial, monitor: str, checkpoint: bool = True) -> Any:
     """
 
     class Reporting(framework("lightning.pytorch", "lightning").Callback):  # type: ignore[misc]
+        def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+            warn_if_not_loaded(trial)
+
         def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
             if checkpoint:
                 trainer.save_checkpoint(trial.directory / _FILE)
-            report_measured(trial, trainer.callback_metrics, monitor, trainer.current_epoch + 1)
+            report_measured(trial, trainer.callback_metrics, monitor)
 
     return Reporting()
 

@@ -351,8 +351,8 @@ def _seed(random_state: Any) -> int:
 def _named_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
     """The space with names for choices that a log cannot hold, such as estimators, and what each name stands for."""
     values: dict[str, dict[str, Any]] = {}
-    if not isinstance(space, Mapping):
-        return space, values
+    if isinstance(space, ConfigSpace.ConfigurationSpace) or not isinstance(space, Mapping):
+        return space, values  # a ConfigurationSpace is a mapping too, and has conditions and forbidden clauses
     named = dict(space)
     for name, spec in space.items():
         if isinstance(spec, (list, tuple)) and any(_is_object(one) for one in spec):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shoestring.errors import ReadingError
-from shoestring.executors.base import Trial
-from shoestring.integrations.reporting import framework, report_measured
+from shoestring.integrations.measurements import asked_for_checkpoint, framework, report_measured, warn_if_not_loaded
+from shoestring.objectives.trial import Trial
 
 
 def report_callback(trial: Trial, monitor: str = "eval_loss") -> Any:
@@ -21,20 +21,26 @@ def report_callback(trial: Trial, monitor: str = "eval_loss") -> Any:
     class Reporting(framework("transformers", "transformers accelerate").TrainerCallback):  # type: ignore[misc]
         def __init__(self) -> None:
             self.measured: dict[str, Any] = {}
+            self.reported_at = 0  # how many optimiser steps had been made then
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            warn_if_not_loaded(trial)
+            self.reported_at = state.global_step
 
         def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
-            self.measured = metrics or {}
+            if state.global_step == self.reported_at:
+                return  # nothing was trained since: an evaluation at the start (eval_on_start), or a second one
+            self.measured, self.reported_at = metrics or {}, state.global_step
             if not control.should_save:
-                self.report(args, state)
+                self.report()
 
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if self.measured:
-                self.report(args, state)
+                self.report()
 
-        def report(self, args: Any, state: Any) -> None:
+        def report(self) -> None:
             measured, self.measured = self.measured, {}
-            epochs = str(getattr(args.eval_strategy, "value", args.eval_strategy)) == "epoch"
-            report_measured(trial, measured, monitor, round(state.epoch) if epochs else None)
+            report_measured(trial, measured, monitor)
 
     return Reporting()
 
@@ -42,6 +48,7 @@ def report_callback(trial: Trial, monitor: str = "eval_loss") -> Any:
 def checkpoint(trial: Trial) -> str | None:
     """The newest checkpoint in ``trial.directory``, for ``trainer.train(resume_from_checkpoint=...)``; None if new."""
     utils = framework("transformers.trainer_utils", "transformers accelerate")
+    asked_for_checkpoint(trial)
     found: str | None = utils.get_last_checkpoint(str(trial.directory))
     if trial.start and found is None:
         raise ReadingError(

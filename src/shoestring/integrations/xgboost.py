@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoestring.executors.base import Trial
-from shoestring.integrations.reporting import check_every, framework, report_measured, saved_file
+from shoestring.integrations.measurements import Rounds, framework, report_measured, saved_file
+from shoestring.objectives.trial import Trial
 
 _FILE = "model.ubj"
 
@@ -18,16 +18,15 @@ def report_callback(trial: Trial, monitor: str, every: int = 1, checkpoint: bool
     ``num_boost_round`` less by ``trial.start * every``. With ``checkpoint=False`` it saves none, and a trial that was
     paused starts over and pays for its steps again.
     """
-    check_every(every)
+    rounds = Rounds(trial, every)
 
     class Reporting(framework("xgboost.callback", "xgboost").TrainingCallback):  # type: ignore[misc]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            rounds = model.num_boosted_rounds()
-            if rounds % every == 0:
+            if rounds.end_step():
                 if checkpoint:
                     model.save_model(trial.directory / _FILE)
                 measured = {f"{data}-{name}": v[-1] for data, of in evals_log.items() for name, v in of.items()}
-                report_measured(trial, measured, monitor, rounds // every)
+                report_measured(trial, measured, monitor)
             return False
 
     return Reporting()

@@ -11,7 +11,7 @@ from pathlib import Path
 from shoestring._lazy import lazy_names
 from shoestring.core.event_log import EventLog
 from shoestring.errors import StorageError
-from shoestring.logs.addresses import is_postgres, shown
+from shoestring.logs.addresses import checked_text, is_postgres, is_there, shown
 from shoestring.logs.memory import MemoryLog
 from shoestring.logs.sqlite import SqliteLog
 
@@ -46,6 +46,8 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
         return MemoryLog()
     if isinstance(storage, Path):
         storage = str(storage)
+    if isinstance(storage, str):
+        checked_text(storage)
     if not isinstance(storage, str):
         if not isinstance(storage, type) and all(
             hasattr(storage, verb) for verb in ("find", "create", "read", "append")
@@ -64,6 +66,6 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
     path = rest.removeprefix("/") if colon else storage
     if not path:
         raise StorageError(f"the storage {storage!r} names no file; {_KNOWN}")
-    if not create and not Path(path).expanduser().exists():
+    if not create and not is_there(path):
         raise StorageError(f"there is no storage {storage}; give the file that holds the study, such as study.db")
     return SqliteLog(Path(path))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from shoestring.errors import StorageError
+from shoestring.errors import StorageError, brief
 
 POSTGRES = ("postgresql", "postgres")
 
@@ -24,6 +25,28 @@ def shown(storage: object) -> str:
         return text
     text = re.sub(r"://([^:/?@]*):.*@", r"://\1:***@", text, flags=re.DOTALL)
     return re.sub(r"(?i)(password=)[^&]*", r"\1***", text)
+
+
+def checked_text(storage: str) -> None:
+    """Refuse what no file and no address can be called, and what could not be shown in a message."""
+    try:
+        storage.encode()
+    except UnicodeEncodeError:
+        raise StorageError(
+            f"the storage {brief(shown(storage))} has characters that cannot be written as UTF-8"
+        ) from None
+
+
+def is_there(path: str) -> bool:
+    """Tell whether there is a file; an error of ours if the name itself is impossible."""
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, no such home
+        raise StorageError(f"the storage {brief(path)} cannot be used: {reason(error)}") from None
+
+
+def reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def checked_address(address: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoestring.core.events import Event
+from shoestring.core.locks import ThreadLock
 from shoestring.errors import Conflict
 
 
@@ -18,6 +19,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self._names: list[str] = []
         self._events: list[list[Event]] = []
+        self._lock = ThreadLock()
         self._directory: Path | None = None
 
     def studies(self) -> list[str]:
@@ -27,20 +29,22 @@ class MemoryLog:
         return self._names.index(name) if name in self._names else None
 
     def create(self, name: str, opened: Event) -> int:
-        if name in self._names:
-            raise Conflict(f"there is a study {name!r} already")
-        self._names.append(name)
-        self._events.append([opened])
-        return len(self._names) - 1
+        with self._lock:
+            if name in self._names:
+                raise Conflict(f"there is a study {name!r} already")
+            self._events.append([opened])
+            self._names.append(name)
+            return len(self._names) - 1
 
     def read(self, study: int, start: int) -> list[Event]:
         return self._events[study][start:]
 
     def append(self, study: int, events: Sequence[Event], expect: int) -> None:
         log = self._events[study]
-        if len(log) != expect:
-            raise Conflict(f"position {expect} was expected, the log is at {len(log)}")
-        log.extend(events)
+        with self._lock:
+            if len(log) != expect:
+                raise Conflict(f"position {expect} was expected, the log is at {len(log)}")
+            log.extend(events)
 
     def directory(self) -> Path:
         if self._directory is None:

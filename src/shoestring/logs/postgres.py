@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 import weakref
@@ -21,7 +22,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoestring.core import leases
+from shoestring.core import heartbeats
 from shoestring.core.checksums import Ends, Row, events_of, first_link, rows_of
 from shoestring.core.events import Event
 from shoestring.core.workers import ticks
@@ -53,10 +54,18 @@ _DEFAULTS = {
     "application_name": "shoestring",
     "client_encoding": "UTF8",
 }
-# The first number of the advisory locks by which processes take turns; the second is that of the study.
-_TURNS = 73055148
+# The first number of our advisory locks; the second is that of the study.
+_LOCKS = 73055148
 # These pass by themselves, also if the connection is still there.
-_PASSING = (errors.AdminShutdown, errors.CannotConnectNow, errors.DeadlockDetected, errors.QueryCanceled)
+_PASSING = (
+    errors.AdminShutdown, errors.CannotConnectNow, errors.DeadlockDetected, errors.QueryCanceled,
+    errors.SerializationFailure,
+)  # fmt: skip
+# What a server says that has no room for a connection now. It is known by its words only: a connection that was refused
+# has no error code. In another language than English it is not recognised, and a first connection then fails at once.
+_NO_ROOM = re.compile(
+    "too many clients|too many connections|remaining connection slots|is starting up|in recovery mode"
+)
 
 
 class PostgresLog:
@@ -101,6 +110,12 @@ class PostgresLog:
     def _connect(self) -> psycopg.Connection[Any]:
         connection: psycopg.Connection[Any] = psycopg.connect(autocommit=True, **self._options)
         self._was_connected = True
+        # The primary key is the concurrency control: a stricter isolation would only refuse what it allows. A process
+        # that is stopped or cut off while it has the advisory lock loses it when its lease expires.
+        connection.execute(
+            "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; "
+            f"SET idle_in_transaction_session_timeout = {int(1000 * heartbeats.LEASE)}".encode()
+        )
         return connection
 
     def _connection(self) -> psycopg.Connection[Any]:
@@ -111,9 +126,7 @@ class PostgresLog:
             )
         thread = threading.get_ident()
         if thread not in self._connections:
-            connection = self._connections[thread] = self._connect()
-            # Who is stopped or cut off while it has the turn loses it, when its lease expires as well.
-            connection.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * leases.LEASE)}".encode())
+            self._connections[thread] = self._connect()
         return self._connections[thread]
 
     def _drop_connection(self) -> None:
@@ -129,8 +142,8 @@ class PostgresLog:
             except (errors.UniqueViolation, errors.UndefinedTable):
                 raise
             except psycopg.Error as error:
-                if not self._was_connected or not self._is_lost(error) or ticks() > end:
-                    self._end_turn()
+                if not self._is_passing(error) or ticks() > end:
+                    self._end_lock()
                     raise StorageError(self._about(error)) from None
                 self._drop_connection()
                 if not said and pause > 0.1:
@@ -139,8 +152,10 @@ class PostgresLog:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _is_lost(self, error: psycopg.Error) -> bool:
-        """Whether an error is that of the connection, not of what was asked for."""
+    def _is_passing(self, error: psycopg.Error) -> bool:
+        """Tell whether an error is one of the connection, which passes, not one of the address or of the request."""
+        if not self._was_connected:
+            return _NO_ROOM.search(str(error)) is not None
         connection = self._connections.get(threading.get_ident())
         gone = connection is None or connection.closed or error.sqlstate is None
         return gone or isinstance(error, _PASSING)
@@ -195,18 +210,18 @@ class PostgresLog:
         return found
 
     @contextmanager
-    def turn(self, study: int) -> Iterator[None]:
-        """The advisory lock of a transaction, which ends with the next append. Without a connection nobody waits."""
+    def advisory_lock(self, study: int) -> Iterator[None]:
+        """Hold the lock of a transaction, which ends with the next append; without a connection there is none."""
         try:
-            self._connection().execute(f"BEGIN; SELECT pg_advisory_xact_lock({_TURNS}, {study})".encode())
+            self._connection().execute(f"BEGIN; SELECT pg_advisory_xact_lock({_LOCKS}, {study})".encode())
         except psycopg.Error:
-            self._end_turn()
+            self._end_lock()
         try:
             yield
         finally:
-            self._end_turn()
+            self._end_lock()
 
-    def _end_turn(self) -> None:
+    def _end_lock(self) -> None:
         connection = self._connections.get(threading.get_ident())
         if connection is not None and connection.info.transaction_status != TransactionStatus.IDLE:
             try:
@@ -230,7 +245,7 @@ class PostgresLog:
             try:
                 return self._inserted(values) == len(rows)
             except errors.UniqueViolation:
-                self._end_turn()
+                self._end_lock()
                 return False
 
         if not self._retry(insert):
@@ -238,7 +253,7 @@ class PostgresLog:
         self._ends.note(study, expect + len(rows), rows[-1].checksum)
 
     def _inserted(self, values: tuple[object, ...]) -> int:
-        """Append in one statement, and end the turn if this process has it."""
+        """Append in one statement, and release the advisory lock if this process has it."""
         connection = self._connection()
         if connection.info.transaction_status == TransactionStatus.IDLE:
             return int(connection.execute(_APPEND, values).rowcount)

@@ -12,6 +12,7 @@ inode: SQLite itself would go on writing to a file that nobody can open any more
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -25,7 +26,8 @@ from shoestring.core.checksums import Ends, events_of, first_link, rows_of
 from shoestring.core.events import Event, older_format
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, OlderLog, StorageError
-from shoestring.logs.turns import FileTurns
+from shoestring.logs.addresses import is_there
+from shoestring.logs.advisory_lock import FileLock
 
 T = TypeVar("T")
 
@@ -63,6 +65,7 @@ class SqliteLog:
     """Studies in the SQLite file at ``path``, for any number of processes on one machine."""
 
     def __init__(self, path: Path) -> None:
+        is_there(str(path))
         self.path = path.expanduser().absolute()
         if "\0" in str(path) or not self.path.parent.is_dir():
             raise StorageError(f"the folder {self.path.parent} for the storage {self.path.name!r} does not exist")
@@ -72,7 +75,7 @@ class SqliteLog:
         self._local = threading.local()
         self._process = os.getpid()
         self._ends = Ends()
-        self._turns = FileTurns(self._file + "-turn")
+        self._lock = FileLock(self._file + "-turn")
         self._identity = _identity(self._file)
         self._checked = 0.0
         self._has_tables = self._identity is not None and self._check_tables()
@@ -81,15 +84,29 @@ class SqliteLog:
         return f"SqliteLog({self._file!r})"
 
     def _check_tables(self) -> bool:
-        """Whether the file has the tables of a storage; those of another program are refused."""
-        found: dict[str, set[str]] = {}
-        for table, column in self._retry(lambda: self._look(_COLUMNS, ())):
-            found.setdefault(table, set()).add(column)
-        if found and not all(columns <= found.get(table, set()) for table, columns in _NEEDED.items()):
+        """Tell whether the file has the tables of a storage; refuse one whose schema is not exactly ours.
+
+        A trigger, a constraint or a view could change what is written, or make SQLite run what it says.
+        """
+        schema = self._retry(lambda: self._look(_SCHEMA, ()))
+        if not schema:
+            return False
+        tables = {name: sql for kind, name, _, sql in schema if kind == "table"}
+        words = {name: set(re.findall(r"\w+", sql)) for name, sql in tables.items()}
+        if not all(columns <= words.get(name, set()) for name, columns in _NEEDED.items()):
             raise StorageError(f"{self.path} is the database of another program; choose another file")
-        if found and "checksum" not in found["events"]:
+        if "checksum" not in words["events"]:
             raise OlderLog(older_format(f"the storage {self.path} has no checksums"))
-        return bool(found)
+        for name, ours in _DEFINITIONS.items():
+            if _without_spaces(tables.get(name, "")) != ours:
+                raise StorageError(f"{self.path} has another table {name!r} than shoestring made; choose another file")
+        for kind, name, table, _ in schema:
+            if kind != "table" and table in _DEFINITIONS:
+                raise StorageError(
+                    f"{self.path} has the {kind} {name!r} on the table {table!r}, which shoestring did not make: drop "
+                    "it, or choose another file"
+                )
+        return True
 
     def _writer(self) -> sqlite3.Connection:
         """The connection of this thread that can write: SQLite's connections cannot be shared."""
@@ -234,28 +251,41 @@ class SqliteLog:
         return events
 
     def append(self, study: int, events: Sequence[Event], expect: int) -> None:
-        rows = [(study, *row) for row in rows_of(events, expect, self._ends.link(study, expect, self._stored_link))]
+        link = self._ends.link(study, expect, self._stored_link)
+        rows = rows_of(events, expect, link)
+        links = [link, *(row.checksum for row in rows)]
+        values = [(study, *row, before) for row, before in zip(rows, links, strict=False)]
 
-        def insert() -> None:
+        def insert() -> bool:
             connection = self._writer()
-            if len(rows) == 1:  # a transaction of its own, and twice as fast as an explicit one
-                connection.execute(INSERT, rows[0])
-                return
+            if len(values) == 1:  # a transaction of its own, and twice as fast as an explicit one
+                return connection.execute(_APPEND, values[0]).rowcount == 1
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(INSERT, rows)
+                return connection.executemany(_APPEND, values).rowcount == len(values)
 
         try:
-            self._retry(insert)
+            appended = self._retry(insert)
         except sqlite3.IntegrityError:
             raise Conflict(f"position {expect} was taken by another process") from None
-        self._ends.note(study, expect + len(rows), rows[-1][5])
+        if not appended:
+            self._refuse(study, expect)
+        self._ends.note(study, expect + len(rows), rows[-1].checksum)
         if ticks() - self._checked > _UNCHECKED:
             self._check_identity()
 
-    def turn(self, study: int) -> AbstractContextManager[None]:
-        # Not SQLite's own write lock: it would keep the others from giving signs of life while this one decides.
-        return self._turns.turn()
+    def _refuse(self, study: int, expect: int) -> None:
+        """Raise why an append did not find the event before it."""
+        if self._rows(_LINK, study, expect):
+            raise Conflict(f"position {expect} was taken by another process")
+        raise StorageError(
+            f"the storage {self.path} has lost events that it had: event {expect - 1} is not the one that was there. "
+            "Open the study again to continue from what is left"
+        )
+
+    def advisory_lock(self, study: int) -> AbstractContextManager[None]:
+        # Not SQLite's own write lock: it would keep the others from sending heartbeats while this one decides.
+        return self._lock.held()
 
     def _stored_link(self, study: int, position: int) -> str | None:
         found = self._rows(_LINK, study, position) if position >= 0 else self._rows(_NAME, study)
@@ -307,11 +337,22 @@ def _decoded(stored: bytes) -> str:
     return stored.decode("utf-8", "surrogateescape")
 
 
-_COLUMNS = (
-    "SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns "
-    "WHERE tables.type = 'table'"
-)
+def _without_spaces(sql: str) -> str:
+    return "".join(sql.split())
+
+
+# Without SQLite's own: the indices of primary keys, and statistics.
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+_DEFINITIONS = {
+    name: _without_spaces(f"CREATE TABLE {name} ({rest}")
+    for name, rest in re.findall(r"CREATE TABLE IF NOT EXISTS (\w+) \((.*?);", TABLES, re.DOTALL)
+}
 _NEEDED = {"studies": {"id", "name"}, "events": {"study", "seq", "kind", "at", "body"}}
+# Only after the event that it is chained to: a log that has lost events gets no gap.
+_APPEND = (
+    "INSERT INTO events (study, seq, kind, at, body, checksum) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
+    "WHERE EXISTS (SELECT 1 FROM events WHERE study = ?1 AND seq = ?2 - 1 AND checksum = ?7)"
+)
 INSERT = "INSERT INTO events (study, seq, kind, at, body, checksum) VALUES (?, ?, ?, ?, ?, ?)"
 SELECT = "SELECT seq, kind, at, body, checksum FROM events WHERE study = ? AND seq >= ? ORDER BY seq"
 _NAME = "SELECT name FROM studies WHERE id = ?"

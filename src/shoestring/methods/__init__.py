@@ -3,6 +3,8 @@
 ``method="bohb"`` is ``method=ss.methods.BOHB()`` with its default options. What several of them take:
 
 * ``sampler``: what proposes new configurations; TPE unless another is given.
+* ``learn_from``: with "earlier" the model of a bracket learns from the brackets before it, with "all" from everything.
+* ``iterations``: after how many brackets the study is complete; without it, the budget alone ends it.
 * ``eta``, ``min_resource``, ``replicate``, ``overlap``, ``beta``, ``weights``, ``compare``: as in
   ``shoestring.schedulers``.
 * ``pool``: how many configurations the model considers; more when half of them were started.

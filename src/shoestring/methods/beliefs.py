@@ -21,13 +21,13 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from shoestring._arrays import Array
-from shoestring.core.curve_beliefs import CurveBelief
 from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.core.observations import with_room
 from shoestring.core.randomness import generator
 from shoestring.core.untried import first_enqueued
 from shoestring.errors import MethodError
+from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.learning_curves import Pool, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.action_values import Outlook
 from shoestring.models.freeze_thaw import Belief, Mixture, Parameters

@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoestring.core.budget import Budget
+from shoestring.core.budget import LARGEST_WHOLE, Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import Granted, Opened
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
-from shoestring.errors import Conflict, MethodError, StudyMismatch
-from shoestring.methods.registry import auto, differing_option, named, rebuilt, same_method, unknown_classes
+from shoestring.core.recommendation import DEFAULT_RULE
+from shoestring.errors import Conflict, MethodError, StudyMismatch, brief
+from shoestring.methods.registry import auto, described, differing_option, named, rebuilt, same_method, unknown_classes
 from shoestring.spaces.serialisation import differing_parameter
+
+# Python refuses to write a number of more than 4,300 digits as text.
+_LARGEST_SEED = 10**1000
+_OR_AS_STORED = " (method='auto' goes on with the stored one)"
 
 
 def check_options(mode: object, max_resource: object, seed: object) -> None:
     if mode not in ("min", "max"):
         raise MethodError(f"mode is {mode!r}; it must be 'min' or 'max'")
     if max_resource is not None and (
-        not isinstance(max_resource, int) or isinstance(max_resource, bool) or max_resource < 1
+        not isinstance(max_resource, int) or isinstance(max_resource, bool) or not 1 <= max_resource < LARGEST_WHOLE
     ):
         raise MethodError(
-            f"max_resource is {max_resource!r}; it must be the most steps a trial can have, a whole number from 1"
+            f"max_resource is {brief(max_resource)}; it must be the most steps a trial can have, a whole number from 1 "
+            "and below 2**63"
         )
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise MethodError(f"seed is {seed!r}; it must be a whole number")
+    if not isinstance(seed, int) or isinstance(seed, bool) or abs(seed) >= _LARGEST_SEED:
+        raise MethodError(f"seed is {brief(seed)}; it must be a whole number of at most 1,000 digits")
 
 
 def chosen_method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
@@ -57,6 +63,19 @@ def rebuilt_method(description: Mapping[str, Any]) -> Method:
     return method
 
 
+def stored_method(name: str, given: Method | None, description: Mapping[str, Any]) -> Method:
+    """The method of a stored study that is opened again: the one that is given, or as its log describes it.
+
+    A log of an earlier version does not name the options that were added since, so it may describe another setting.
+    """
+    if given is not None and described(given) == description:
+        return given
+    method: Method | None = rebuilt(description)
+    if method is None:
+        raise StudyMismatch(f"the stored study {name!r} has a method of its own: give it as method=...")
+    return method
+
+
 def created_or_found(log: EventLog, name: str, method: Method, opened: Opened) -> tuple[int, History | None]:
     """The number of a study in its log, and the history of one that is new."""
     number = log.find(name)
@@ -83,11 +102,12 @@ def _opened_history(method: Method, opened: Opened) -> History:
 
 def refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
     differs = differing_parameter(stored.space, given.space)
+    left_open = {"method": any_method, "recommend": given.recommend == DEFAULT_RULE}
     for field in ("mode", "max_resource", "seed", "recommend", "method"):
         ours, theirs = getattr(stored, field), getattr(given, field)
-        same = any_method or same_method(ours, theirs) if field == "method" else ours == theirs
-        if differs is None and not same:
+        same = same_method(ours, theirs) if field == "method" else ours == theirs
+        if differs is None and not same and not left_open.get(field):
             one_field = f"{field} was {ours!r} and is now {theirs!r}"
-            differs = differing_option(ours, theirs) if field == "method" else one_field
+            differs = differing_option(ours, theirs) + _OR_AS_STORED if field == "method" else one_field
     if differs:
         raise StudyMismatch(f"the stored study {name!r} differs from the one given: {differs}; give it another name")

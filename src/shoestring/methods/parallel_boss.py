@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoestring.core.decisions import Continue, Decision, Done, Replicate, Sampler, Start, read_state
+from shoestring.core.decisions import Continue, Decision, Done, Replicate, Sampler, Start, Wait, read_state
 from shoestring.core.history import Arm, Cursor, History
 from shoestring.core.untried import propose_new
-from shoestring.samplers.tpe import TPE
+from shoestring.methods.boss import LearnFrom, bracket_model
 from shoestring.schedulers.brackets import Bracket, halvings, hyperband_brackets, ladder_budget, quota
 from shoestring.schedulers.evaluations import Comparison, Record, Weighting, warn_of_resuming
 from shoestring.schedulers.modified_sub_sampling import potentials
@@ -32,7 +32,9 @@ class ParallelBOSS:
     known so far. When all rounds are filled the next bracket starts, whoever is still running.
 
     Differs from the paper in that brackets come in Hyperband's order instead of at random, and in that
-    an arm is proposed when its turn comes, with all that is known by then.
+    an arm is proposed when its turn comes, by a model of what is known by then of the brackets before
+    (``learn_from="all"``: of all brackets). Those are seldom complete, as no worker waits for them.
+    After ``iterations`` brackets the study is complete.
     """
 
     eta: float = 3
@@ -41,7 +43,9 @@ class ParallelBOSS:
     weights: Weighting = "equal"
     replicate: Replication = "fresh"
     compare: Comparison = "evaluations"
-    sampler: Sampler = field(default_factory=TPE)
+    sampler: Sampler = field(default_factory=bracket_model)
+    learn_from: LearnFrom = field(default="earlier", metadata={"before": "all"})
+    iterations: int | None = None
     reference: ClassVar[str] = SubSampling.reference
 
     def __post_init__(self) -> None:
@@ -58,7 +62,7 @@ class ParallelBOSS:
         exhausted = False
         for number, bracket, turn, budget in self._places(plan, filled):
             if turn == 0:
-                proposal = None if exhausted else propose_new(self.sampler, history, rng)
+                proposal = None if exhausted else propose_new(self.sampler, self._known(history, filled, number), rng)
                 if proposal is not None:
                     reason = f"a configuration of bracket {number + 1}; {proposal.reason}"
                     return Start(
@@ -72,12 +76,19 @@ class ParallelBOSS:
             chosen = self._chosen(arms, set(filled.arms(number, turn)), budget, _budgets(bracket, self.eta), rng)
             if chosen is not None:
                 return self._evaluation(chosen, number, turn, budget)
-        raise AssertionError("a new bracket always has room")
+        if history.running:
+            return Wait("every evaluation of the last bracket is under way")
+        return Done(f"all brackets are complete (iterations={self.iterations})")
+
+    def _known(self, history: History, filled: _Filled, number: int) -> History:
+        """The history for the model of the next arm: of the brackets before that of the arm."""
+        own = filled.arms(number, 0)
+        return history if self.learn_from == "all" else history.before(own[0] if own else len(history.arms))
 
     def _places(self, plan: list[Bracket], filled: _Filled) -> Iterator[tuple[int, Bracket, int, int]]:
         """Rounds with room, from the bracket being filled on (Algorithm 8, lines 1 to 3)."""
         number = filled.last
-        while True:
+        while self.iterations is None or number < self.iterations:
             bracket = plan[number % len(plan)]
             for turn, budget in enumerate(_budgets(bracket, self.eta)):
                 if len(filled.arms(number, turn)) < quota(bracket.arms, turn, self.eta):

@@ -1,8 +1,9 @@
 """The names that ``method=`` takes, and how a method is written into a log and rebuilt from it.
 
-A method is a frozen dataclass of plain values (or of other such dataclasses), so its description is
-its class and its fields. Classes of other packages are found once they are registered, by
-:func:`register` or by an entry point of the group ``shoestring.methods``.
+A method is a frozen dataclass of plain values (or of other such dataclasses), so its description is its class and its
+fields. An option that a log does not name, because it was added later, has its default. If that decides otherwise than
+before, the field's metadata have under "before" the value with which nothing changes. Classes of other packages are
+found once they are registered, by :func:`register` or by an entry point of the group ``shoestring.methods``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NAMED: dict[str, Callable[[], Any]] = {
     "sh": lambda: compose(samplers.Random(), schedulers.SuccessiveHalving()),
     "hyperband": lambda: compose(samplers.Random(), schedulers.Hyperband()),
     "asha": lambda: compose(samplers.Random(), schedulers.ASHA()),
-    "asha-tpe": lambda: compose(samplers.TPE(), schedulers.ASHA()),
+    "asha-tpe": lambda: compose(samplers.TPE.wide(), schedulers.ASHA()),
     "bohb": lambda: methods.BOHB(),
     "ss": lambda: compose(samplers.Random(), schedulers.SubSampling()),
     "mss": lambda: compose(samplers.Random(), schedulers.ModifiedSubSampling()),
@@ -131,10 +132,14 @@ def described(method: object) -> dict[str, Any]:
     return {"class": _key(type(method)), **{name: _as_json(value) for name, value in values.items()}}
 
 
-def rebuilt(description: Mapping[str, Any]) -> Any:
-    """The method of a description; None if a class in it is not known or holds more than plain values."""
+def rebuilt(description: Mapping[str, Any], as_before: bool = True) -> Any:
+    """The method of a description; None if a class in it is not known or holds more than plain values.
+
+    Options that it does not name are such that it decides as before they were added, or else their defaults of today.
+    """
     cls = _class_of(str(description.get("class")))
-    values = {name: _from_json(value) for name, value in description.items() if name != "class"}
+    named = {name: _from_json(value, as_before) for name, value in description.items() if name != "class"}
+    values = (_before(cls) if as_before else {}) | named
     if cls is None or any(value is _UNKNOWN for value in values.values()):
         return None
     try:
@@ -148,6 +153,20 @@ def rebuilt(description: Mapping[str, Any]) -> Any:
         if hasattr(result, part) and not callable(getattr(getattr(result, part), verb, None)):
             raise MethodError(f"the log's method {dict(description)!r} has {getattr(result, part)!r} as its {part}")
     return result
+
+
+def _before(cls: type | None) -> dict[str, Any]:
+    """The options that were added to a class later, with the values that decide as without them."""
+    options = fields(cls) if cls is not None and is_dataclass(cls) else ()
+    return {option.name: option.metadata["before"] for option in options if "before" in option.metadata}
+
+
+def rebuilt_if_known(description: Mapping[str, Any]) -> Any:
+    """The method of a description; None also if it does not fit this version."""
+    try:
+        return rebuilt(description)
+    except MethodError:
+        return None
 
 
 def unknown_classes(description: Mapping[str, Any]) -> list[str]:
@@ -170,11 +189,14 @@ def differing_option(stored: Mapping[str, Any], given: Mapping[str, Any], path: 
 
 
 def same_method(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether two descriptions are of the same method; options that a log does not name have their defaults."""
+    """Whether two descriptions are of the same method.
+
+    Options that a log does not name may have their defaults, or be as before they were added.
+    """
     if stored == given:
         return True
-    again = rebuilt(stored)
-    return again is not None and described(again) == given
+    again = (rebuilt(stored, as_before) for as_before in (False, True))
+    return any(method is not None and described(method) == given for method in again)
 
 
 _UNKNOWN = object()
@@ -226,12 +248,12 @@ def _as_json(value: Any) -> Any:
     return described(value) if is_dataclass(value) else {"object": _key(type(value))}
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: Any, as_before: bool) -> Any:
     if not isinstance(value, Mapping):
         return value
     if "object" in value:
         return _UNKNOWN
     if "class" not in value:
         return dict(value)
-    part = rebuilt(value)
+    part = rebuilt(value, as_before)
     return _UNKNOWN if part is None else part

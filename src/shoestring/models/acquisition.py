@@ -29,6 +29,11 @@ Scored = tuple[Array, Array, Array]
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 # Below this, log h is its leading term: the exact form rounds to nothing.
 _FAR = -1000.0
+# Normal deviates and their weights, for expectations over a reading.
+_DEVIATES = np.linspace(-4.0, 4.0, 33)
+_WEIGHTS = np.exp(-0.5 * _DEVIATES**2) / np.exp(-0.5 * _DEVIATES**2).sum()
+# A smaller expected gain is rounding.
+_LEAST_GAIN = 1e-12
 
 
 def _log_h(z: Array) -> Array:
@@ -64,6 +69,21 @@ def probability_of_improvement(mean: Array, sd: Array, best: float) -> Scored:
 def upper_confidence_bound(mean: Array, sd: Array, best: float, width: float = 2.0) -> Scored:
     """The upper bound of the negated loss, ``width`` standard deviations from its mean."""
     return width * sd - mean, np.full_like(mean, -1.0), np.full_like(mean, width)
+
+
+def log_knowledge_gradient(mean: Array, sd: Array, noise: float, tried: Array, effects: Array) -> Array:
+    """The logarithm of how far a noisy reading at a point is expected to lower the lowest posterior mean. Shape (m,).
+
+    ``tried`` (t,) are the means where there were readings, and ``effects`` (t, m) how far each reading moves them. The
+    expectation over the reading is a sum over normal deviates. Without noise nothing moves but the mean of the point
+    itself, and this is the expected improvement.
+    """
+    own = sd**2 / np.sqrt(sd**2 + noise)
+    gain = np.zeros(len(mean))
+    for z, weight in zip(_DEVIATES, _WEIGHTS, strict=True):
+        lowest = np.minimum((tried[:, None] + z * effects).min(axis=0), mean + z * own)
+        gain += weight * (tried.min() - lowest)
+    return np.asarray(np.log(np.maximum(gain, _LEAST_GAIN)))
 
 
 ACQUISITIONS: dict[str, Callable[[Array, Array, float], Scored]] = {

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoestring._arrays import Array
+from shoestring._arrays import Array, enlarged
 from shoestring.models.expected_readings import ExpectedReadings
 from shoestring.models.kernels import Kernel, matern52
 
@@ -88,15 +88,17 @@ class CurveProcess:
         p = self.prior
         return p.level**2 + p.trend**2 + p.alike**2 + p.alike_trend**2 + p.own**2 + p.own_trend**2
 
+    def noise_variance(self, log_step: Array | float) -> Array:
+        """Of readings at these log steps, relative to the scale: sn², for early and late ones alike."""
+        return np.full(np.shape(log_step), self.prior.noise**2)
+
     def add_column(self, point: Array) -> int:
         """Add a configuration to forecast; returns its column."""
         column = len(self._points)
         v = self._columns_of(point[None], self._last)[:, 0]
         self._points = np.vstack([self._points, point[None]])
-        grown = np.zeros((len(self._V), column + 1))
-        grown[:, :column] = self._V
-        grown[: self._n, column] = v
-        self._V, self._explained = grown, np.append(self._explained, v @ v)
+        self._V, self._explained = enlarged(self._V, len(self._V), column + 1), np.append(self._explained, v @ v)
+        self._V[: self._n, column] = v
         near = self._similar(point[None], self._points)[:, 0]
         self._similarity = {k: np.hstack([rows, near[:, [k]]]) for k, rows in self._similarity.items()}
         similarity = self._similar(point[None], self._expected.points)[:, 0]
@@ -113,7 +115,7 @@ class CurveProcess:
         else:
             solved, to_ends = self._solved(self._similarity_of(column), at)
         # ``solved`` is the new row of L, but for its last entry.
-        pivot = np.sqrt(self.prior_variance + self.prior.noise**2 - solved @ solved)
+        pivot = np.sqrt(self.prior_variance + self.noise_variance(at) - solved @ solved)
         self._R[n, :n] = -(solved @ self._R[:n, :n]) / pivot
         self._R[n, n] = 1 / pivot
         self._V[n] = to_ends / pivot
@@ -172,7 +174,7 @@ class CurveProcess:
         """The standard deviation of the end of every curve."""
         explained = self._explained
         if self._expected:
-            explained = explained + self._expected.explained(self.prior.noise)
+            explained = explained + self._expected.explained(self.noise_variance(self._expected.at))
         return self._deviation(scale, explained)
 
     def forecast_points(self, w: Array, scale: float, points: Array, step: int | None = None) -> tuple[Array, Array]:
@@ -183,7 +185,7 @@ class CurveProcess:
         if self._expected:
             similarity = self._similar(self._expected.points, points)
             K = self._covariance(similarity, self._expected.at[:, None], np.array(log_step))
-            explained += self._expected.explained_elsewhere(self.prior.noise, K, V)
+            explained += self._expected.explained_elsewhere(self.noise_variance(self._expected.at), K, V)
         return w @ V[: len(w)], self._deviation(scale, explained)
 
     def _columns_of(self, points: Array, at: float) -> Array:
@@ -215,9 +217,6 @@ class CurveProcess:
         if n < len(self._R):
             return
         size = max(32, 2 * n)
-        R, V = np.zeros((size, size)), np.zeros((size, self._V.shape[1]))
-        R[:n, :n], V[:n] = self._R[:n, :n], self._V[:n]
-        self._R, self._V = R, V
-        self._logs = np.append(self._logs[:n], np.zeros(size - n))
-        self._columns = np.append(self._columns[:n], np.zeros(size - n, dtype=np.int64))
-        self._at = np.vstack([self._at[:n], np.zeros((size - n, self._at.shape[1]))])
+        self._R, self._V = enlarged(self._R, size, size), enlarged(self._V, size, self._V.shape[1])
+        self._logs, self._columns = enlarged(self._logs, size), enlarged(self._columns, size)
+        self._at = enlarged(self._at, size, self._at.shape[1])

@@ -20,7 +20,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from shoestring._arrays import Array
+from shoestring._arrays import Array, enlarged
 
 
 class ExpectedReadings:
@@ -53,9 +53,8 @@ class ExpectedReadings:
         k = len(self)
         S = self._S[:k, :n]
         row = [c - s @ S[-1] for c, s in zip(covariance, S, strict=True)]
-        grown = np.zeros((k, k))
-        grown[: k - 1, : k - 1], grown[-1], grown[:, -1] = self._K, row, row
-        self._K = grown
+        self._K = enlarged(self._K, k, k)
+        self._K[-1], self._K[:, -1] = row, row
 
     def pop(self, key: Hashable, n: int) -> tuple[Array, Array]:
         """Remove one; its rows of S, for n readings, and of C."""
@@ -72,11 +71,9 @@ class ExpectedReadings:
         """A new end: (2, k) and (k,) between it and the expected readings, and its column of V."""
         k, n = len(self), len(v)
         self.similarity = [np.hstack([old, similarity[:, [i]]]) for i, old in enumerate(self.similarity)]
-        grown = np.zeros((len(self._C), self._C.shape[1] + 1))
-        grown[:, :-1] = self._C
+        self._C = enlarged(self._C, len(self._C), self._C.shape[1] + 1)
         # Row by row, here and below, so that what else is expected changes no rounding.
-        grown[:k, -1] = [c - s[:n] @ v for c, s in zip(covariance, self._S[:k], strict=True)]
-        self._C = grown
+        self._C[:k, -1] = [c - s[:n] @ v for c, s in zip(covariance, self._S[:k], strict=True)]
 
     def take_in(self, covariance: Array, solved: Array, pivot: float, v: Array) -> None:
         """A new reading: its covariance with the expected ones, and its rows of L and V."""
@@ -87,19 +84,19 @@ class ExpectedReadings:
         self._C[:k] -= new[:, None] * v
         self._K -= new[:, None] * new
 
-    def explained(self, noise: float) -> Array:
-        """By how much they reduce the variance of each end."""
+    def explained(self, noise: Array) -> Array:
+        """By how much they reduce the variance of each end; ``noise`` (k,) is the variance of theirs."""
         return self._reduction(noise, self._C[: len(self)])
 
-    def explained_elsewhere(self, noise: float, covariance: Array, V: Array) -> Array:
+    def explained_elsewhere(self, noise: Array, covariance: Array, V: Array) -> Array:
         """The same for what has this prior covariance (k, q) with them and these columns of V (n, q)."""
         return self._reduction(noise, covariance - self._S[: len(self), : len(V)] @ V)
 
-    def _reduction(self, noise: float, C: Array) -> Array:
+    def _reduction(self, noise: Array, C: Array) -> Array:
         from scipy.linalg import solve_triangular  # here because it loads slowly and a single worker never needs it
 
         K = self._K.copy()
-        K[np.diag_indices_from(K)] += noise**2
+        K[np.diag_indices_from(K)] += noise
         L = np.linalg.cholesky(K)
         half = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False) @ C  # few rows, many columns
         return np.asarray(np.einsum("ij,ij->j", half, half))
@@ -110,6 +107,4 @@ def _grown(buffer: Array, rows: int, columns: int) -> Array:
     high, wide = buffer.shape
     if rows <= high and columns <= wide:
         return buffer
-    grown = np.zeros((high if rows <= high else 2 * rows, wide if columns <= wide else 2 * columns))
-    grown[:high, :wide] = buffer
-    return grown
+    return enlarged(buffer, high if rows <= high else 2 * rows, wide if columns <= wide else 2 * columns)

@@ -43,6 +43,7 @@ from scipy.linalg.blas import dsymv, dsyr
 
 from shoestring._arrays import Array, Codes
 from shoestring.errors import MethodError
+from shoestring.models.cholesky import solve_lower
 from shoestring.models.kernels import Kernel
 
 
@@ -84,7 +85,7 @@ class Parameters:
         if self.start is None or not self.start_informs:
             return mean, K_x
         L = cholesky(K_x + self.decay * np.eye(len(K_x)), lower=True)
-        half = solve_triangular(L, np.column_stack([K_x, self.start - mean]), lower=True, check_finite=False)
+        half = solve_lower(L, np.column_stack([K_x, self.start - mean]))
         return mean + half[:, :-1].T @ half[:, -1], K_x - half[:, :-1].T @ half[:, :-1]
 
 
@@ -130,7 +131,7 @@ class TimeGrid:
             if self.start is not None:
                 known = np.column_stack([np.full(len(read), self.start), known])
             held = np.arange(len(self.u)) < counts[read, None]
-            found = solve_triangular(self.L, np.where(held, known, 0.0).T, lower=True, check_finite=False).T
+            found = solve_lower(self.L, np.where(held, known, 0.0).T).T
             z[read] = np.where(held, found, 0.0)
         return z
 
@@ -186,7 +187,7 @@ class Belief:
         gained = self.grid.precision[counts[more]] - self.grid.precision[self.counts[more]]
         rows = np.array([self._column(arm) for arm in more.tolist()])
         L = cholesky(rows[:, more] + np.diag(1.0 / gained), lower=True)
-        twin.H, twin.counts = solve_triangular(L, rows, lower=True, check_finite=False), counts
+        twin.H, twin.counts = solve_lower(L, rows), counts
         return twin
 
     def _column(self, arm: int) -> Array:
@@ -247,7 +248,7 @@ def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
     if not len(seen):
         return C
     L = cholesky(C[np.ix_(seen, seen)] + np.diag(1.0 / precision), lower=True)
-    half = solve_triangular(L, C[seen], lower=True, check_finite=False)
+    half = solve_lower(L, C[seen])
     return np.asarray(C - half.T @ half)
 
 
@@ -266,7 +267,7 @@ def log_likelihood(parameters: Parameters, distance: Array, times: Array, values
     own = -0.5 * ((z**2).sum() - (estimates**2 * precision).sum()) - logs.sum() - 0.5 * np.log(precision).sum()
     mean, K_x = parameters.asymptotes(distance)
     L = cholesky(K_x + np.diag(1.0 / precision), lower=True, check_finite=False)
-    w = solve_triangular(L, estimates - mean, lower=True, check_finite=False)
+    w = solve_lower(L, estimates - mean)
     return float(own - 0.5 * (w @ w) - np.log(np.diag(L)).sum() - 0.5 * counts.sum() * math.log(2 * math.pi))
 
 

@@ -28,16 +28,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import OptimizeResult, minimize
 
 from shoestring._arrays import Array, Codes
+from shoestring.models.cholesky import JITTER, append_rows, factor, solve, solve_lower
 from shoestring.models.kernels import matern52
 from shoestring.models.warping import NO_WARP, Warp
 
-# Added to the learned noise: keeps the factorisation stable where two points are almost the same.
-_JITTER = 1e-8
 # The bound of |log a| and |log b|.
 _STRONGEST_WARP = 1.5
 # The centres of the priors of ℓ, s² and σ², and the deviations of the logarithms of these and of the shapes.
@@ -125,7 +123,7 @@ def _negative_log_posterior(
     scaled = at.scaled(Z, axis)
     k, G = _kernel(scaled, scaled, at.variance)
     K = k.copy(order="F")  # LAPACK's order, so that it is factorised and inverted in place
-    K.reshape(-1, order="A")[:: n + 1] += at.noise + _JITTER
+    K.reshape(-1, order="A")[:: n + 1] += at.noise + JITTER
     L, failed = dpotrf(K, lower=1, clean=1, overwrite_a=1)
     if failed:
         return 1e10, np.zeros_like(theta)
@@ -173,8 +171,8 @@ class Process:
     def given(cls, Z: Array, y: Array, axis: Codes, parameters: Parameters) -> Process:
         scaled = parameters.scaled(Z, axis)
         k, _ = _kernel(scaled, scaled, parameters.variance)
-        L = _factor(k, parameters.noise)
-        return cls(parameters, axis, scaled, y, L, _solved(L, y))
+        L = factor(k, parameters.noise)
+        return cls(parameters, axis, scaled, y, L, solve(L, y))
 
     def extended(self, Z: Array, y: Array) -> Process:
         """The posterior with more observations; the factor is extended, ``y`` (n + m,) replaces all values.
@@ -182,28 +180,43 @@ class Process:
         [[L, 0], [B, C]] with B = (L⁻¹ k(Z, Zs))ᵀ and C Cᵀ = k(Zs, Zs) + σ² − B Bᵀ.
         """
         if not len(Z):
-            return Process(self.parameters, self.axis, self.scaled, y, self.L, _solved(self.L, y))
-        new, n = self.parameters.scaled(Z, self.axis), len(self.scaled)
+            return Process(self.parameters, self.axis, self.scaled, y, self.L, solve(self.L, y))
+        new = self.parameters.scaled(Z, self.axis)
         across, _ = _kernel(self.scaled, new, self.parameters.variance)
         own, _ = _kernel(new, new, self.parameters.variance)
-        B = solve_triangular(self.L, across, lower=True, check_finite=False).T
-        L = np.zeros((n + len(new), n + len(new)), order="F")
-        L[:n, :n], L[n:, :n], L[n:, n:] = self.L, B, _factor(own - B @ B.T, self.parameters.noise)
-        return Process(self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, _solved(L, y))
+        B = solve_lower(self.L, across).T
+        L = append_rows(self.L, B, factor(own - B @ B.T, self.parameters.noise), order="F")
+        return Process(self.parameters, self.axis, np.vstack([self.scaled, new]), y, L, solve(L, y))
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the function, without the noise. Shape (m, D) to (m,) and (m,)."""
         k, _ = _kernel(self.scaled, self.parameters.scaled(Z, self.axis), self.parameters.variance)
-        V = solve_triangular(self.L, k, lower=True, check_finite=False)
+        V = solve_lower(self.L, k)
         variance = self.parameters.variance - (V * V).sum(axis=0)
         return self.alpha @ k, np.sqrt(np.maximum(variance, 1e-12))
+
+    def effects(self, Z: Array, at: Array) -> Array:
+        """How far one reading moves the posterior means elsewhere, for each standard deviation by which it surprises.
+
+        The readings are at Z (m, D) and the means at ``at`` (t, D): cov(at, Z) / √(var(Z) + σ²). Shape (t, m).
+        """
+        new, there = (self.parameters.scaled(points, self.axis) for points in (Z, at))
+        V, U = (self._whitened(points) for points in (new, there))
+        across, _ = _kernel(there, new, self.parameters.variance)
+        variance = np.maximum(self.parameters.variance - (V * V).sum(axis=0), 1e-12)
+        return np.asarray((across - U.T @ V) / np.sqrt(variance + self.parameters.noise))
+
+    def _whitened(self, scaled: Array) -> Array:
+        """L⁻¹ k(Z, Zs). Shape (n, m)."""
+        k, _ = _kernel(self.scaled, scaled, self.parameters.variance)
+        return solve_lower(self.L, k)
 
     def predict_with_gradient(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, standard deviation and their gradients by Z. Shapes (m,), (m,), (m, D) and (m, D)."""
         new = self.parameters.scaled(Z, self.axis)
         by_z = self.parameters.warp.slope(Z) / self.parameters.lengths[self.axis]
         k, G = _kernel(self.scaled, new, self.parameters.variance)
-        V = _solved(self.L, k)
+        V = solve(self.L, k)
         sd = np.sqrt(np.maximum(self.parameters.variance - (k * V).sum(axis=0), 1e-12))
 
         def slope(weights: Array) -> Array:
@@ -212,18 +225,3 @@ class Process:
             return np.asarray((w.T @ self.scaled - w.sum(axis=0)[:, None] * new) * by_z)
 
         return self.alpha @ k, sd, slope(self.alpha[:, None]), -slope(V) / sd[:, None]
-
-
-def _solved(L: Array, b: Array) -> Array:
-    """(L Lᵀ)⁻¹ b."""
-    return np.asarray(cho_solve((L, True), b, check_finite=False))
-
-
-def _factor(k: Array, noise: float) -> Array:
-    """The lower Cholesky factor of k plus the noise, with as much jitter as it takes."""
-    for jitter in (_JITTER, 1e-6, 1e-4, 1e-2):
-        K = k + (noise + jitter) * np.eye(len(k))
-        L, failed = dpotrf(K, lower=1, clean=1)
-        if not failed:
-            return np.asarray(L)
-    raise ArithmeticError("the covariance of the observations is not positive; are there NaNs among them?")

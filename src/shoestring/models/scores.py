@@ -8,6 +8,8 @@ from shoestring._arrays import Array
 
 # Differences below this on the scale of the losses are rounding.
 _DECIMALS = 7
+# How far a loss may be beyond the median, in differences of the median to the best.
+_FURTHEST = 3.0
 # Larger losses count as this one, so that differences do not overflow.
 _LARGEST = 1e300
 
@@ -60,6 +62,21 @@ def tamed(losses: Array) -> Array:
     over = np.minimum(over, _LARGEST)
     over[~finite] = over[finite].max() + 1
     return standardised(np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over))
+
+
+def capped(losses: Array) -> Array:
+    """The losses standardised, none worse than the median by more than three times what the best is better.
+
+    Unlike :func:`tamed` it leaves the shape of noise as it is.
+
+    >>> import numpy as np
+    >>> from shoestring.models.scores import capped
+    >>> capped(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
+    [-1.1, -0.8, -0.5, 1.2, 1.2]
+    """
+    centre, best = np.median(losses), losses.min()
+    limit = centre + _FURTHEST * (centre - best)
+    return standardised(np.minimum(losses, limit)) if centre > best and abs(limit) < _LARGEST else tamed(losses)
 
 
 def blended_scores(losses: Array) -> Array:

@@ -36,6 +36,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from shoestring._arrays import Array
+from shoestring.models.cholesky import append_rows, solve_lower, solve_upper
 from shoestring.models.kernels import Kernel
 
 
@@ -163,7 +164,7 @@ def posterior(process: TimeVaryingProcess, readings: Readings, points: Array, ro
 def log_likelihood(process: TimeVaryingProcess, readings: Readings) -> float:
     """log N(y; 0, K̃ + noise·I)."""
     L = _factor(process, readings)
-    w = solve_triangular(L, readings.values, lower=True, check_finite=False)
+    w = solve_lower(L, readings.values)
     return float(-0.5 * w @ w - np.log(np.diag(L)).sum() - 0.5 * len(readings) * np.log(2 * np.pi))
 
 
@@ -313,7 +314,7 @@ class WindowedProcess:
     def predict(self, points: Array, round: int) -> tuple[Array, Array]:
         """Mean and variance of f_round, shapes (m,)."""
         k = self._with_readings(points, round)
-        V = solve_triangular(self._factor, k, lower=True, check_finite=False)
+        V = solve_lower(self._factor, k)
         return k.T @ self._alpha, self._variance(V)
 
     def predict_with_gradient(self, points: Array, round: int) -> tuple[Array, Array, Array, Array]:
@@ -321,8 +322,8 @@ class WindowedProcess:
         faded = self.process.drift(round - self.readings.rounds)
         k, dk = self.process.kernel.with_gradient(points, self.readings.points)
         k, dk = k * faded, dk * faded[:, None]
-        V = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
-        W = solve_triangular(self._factor, V, lower=True, trans="T", check_finite=False)  # (K̃+noise·I)⁻¹k
+        V = solve_lower(self._factor, k.T)
+        W = solve_upper(self._factor, V)  # (K̃+noise·I)⁻¹k
         d_mean = np.einsum("mnd,n->md", dk, self._alpha)
         return k @ self._alpha, self._variance(V), d_mean, -2.0 * np.einsum("mnd,nm->md", dk, W)
 
@@ -331,7 +332,7 @@ class WindowedProcess:
         now = np.full(len(points), float(round))
         prior = self.process.covariance(point[None], now[:1], points, now)[0]
         both = self._with_readings(np.vstack([point[None], points]), round)
-        V = solve_triangular(self._factor, both, lower=True, check_finite=False)
+        V = solve_lower(self._factor, both)
         return np.asarray(prior - V[:, 0] @ V[:, 1:])
 
     def _variance(self, V: Array) -> Array:
@@ -348,14 +349,12 @@ class WindowedProcess:
     def _append(self, earlier: Readings) -> None:
         newest = self.readings.last(1)
         k = self.process.covariance(earlier.points, earlier.rounds, newest.points, newest.rounds)[:, 0]
-        row = solve_triangular(self._factor, k, lower=True, check_finite=False) if len(earlier) else k
+        row = solve_lower(self._factor, k) if len(earlier) else k
         own = self.process.kernel.variance + self.process.nugget
-        L = np.zeros((len(self.readings), len(self.readings)))
-        L[:-1, :-1], L[-1, :-1] = self._factor, row
-        L[-1, -1] = np.sqrt(np.maximum(own - row @ row, 1e-12 * own))
-        self._factor = L
+        pivot = np.sqrt(np.maximum(own - row @ row, 1e-12 * own))
+        self._factor = append_rows(self._factor, row[None], pivot, order="C")
         self._solve()
 
     def _solve(self) -> None:
-        half = solve_triangular(self._factor, self.readings.values, lower=True, check_finite=False)
-        self._alpha = solve_triangular(self._factor, half, lower=True, trans="T", check_finite=False)
+        half = solve_lower(self._factor, self.readings.values)
+        self._alpha = solve_upper(self._factor, half)

@@ -12,25 +12,27 @@ from shoestring._lazy import lazy_names
 
 if TYPE_CHECKING:
     from shoestring.plots.comparison import pareto as pareto, regret as regret
-    from shoestring.plots.learning_curves import curves as curves, forecast as forecast
+    from shoestring.plots.forecast_fans import forecast as forecast
+    from shoestring.plots.learning_curves import curves as curves
     from shoestring.plots.others import online as online, pairs as pairs
-    from shoestring.plots.parameters import (
+    from shoestring.plots.parameter_effects import (
         contour as contour,
         importance as importance,
         parallel as parallel,
         slices as slices,
     )
-    from shoestring.plots.progress import burn_down as burn_down, history as history, shares as shares
     from shoestring.plots.schedule import rungs as rungs, workers as workers
+    from shoestring.plots.spending import burn_down as burn_down, history as history, shares as shares
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "comparison": "pareto regret",
-        "learning_curves": "curves forecast",
+        "forecast_fans": "forecast",
+        "learning_curves": "curves",
         "others": "online pairs",
-        "parameters": "contour importance parallel slices",
-        "progress": "burn_down history shares",
+        "parameter_effects": "contour importance parallel slices",
+        "spending": "burn_down history shares",
         "schedule": "rungs workers",
     },
 )

@@ -14,7 +14,7 @@ from shoestring.errors import MethodError
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thinned
 from shoestring.plots.plot import Plot
 from shoestring.plots.style import DASHES, category, scale
-from shoestring.plots.trace import Source, Trace, trace_of
+from shoestring.views.trace import Source, Trace, trace_of
 
 _GRID = 100
 
@@ -64,7 +64,7 @@ def pareto(study: Source, *, x: str = "", y: str = "value", smaller_x: bool = Tr
     signs = (1.0 if smaller_x else -1.0), trace.history.sign if y == "value" else 1.0
     front = _front(signs[0] * first, signs[1] * second)
     indices = tuple(t.index for t, there in zip(trials, known.tolist(), strict=True) if there)
-    note = trace.lack() or ("" if len(indices) else "There is no trial with both values that did not fail.")
+    note = trace.why_empty() or ("" if len(indices) else "There is no trial with both values that did not fail.")
     order = tuple(int(i) for i in np.flatnonzero(front)[np.argsort(first[front], kind="stable")])
     return ParetoFront(trace.name, (x, y), indices, tuple(map(float, first)), tuple(map(float, second)), order, note)
 
@@ -154,7 +154,7 @@ def regret(studies: Mapping[str, Sequence[Source]] | Sequence[Source], *, optimu
     if len({trace.history.sign for trace in traces}) > 1:
         raise MethodError("the studies must all be minimised or all be maximised")
     if not known:
-        return Regret("steps", 0.0, (), traces[0].lack() if traces else "There is no study to compare.")
+        return Regret("steps", 0.0, (), traces[0].why_empty() if traces else "There is no study to compare.")
     sign, unit = known[0].history.sign, known[0].unit
     best = min(loss for trace in known for _, _, loss in trace.history.readings)
     lowest = best if optimum is None else sign * optimum

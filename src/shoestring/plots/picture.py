@@ -6,10 +6,12 @@ A plot never calls a drawing library, so that its content can be tested and ever
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 Numbers = Sequence[float]
+# Values beyond these are drawn at these, and smaller ones as 0.
+_LARGEST, _SMALLEST = 1e150, 1e-150
 Dash = Literal["solid", "dash", "dot"]
 Shape = Literal["circle", "cross", "square", "triangle"]
 
@@ -123,6 +125,30 @@ class Picture:
             if label and not isinstance(mark, Heat):
                 found.setdefault(label, mark)
         return list(found.values())
+
+
+def bounded(value: float) -> float:
+    """A value that can be drawn: differences, ratios and squares of such values are numbers."""
+    if not -_LARGEST <= value <= _LARGEST:
+        return value if value != value else _LARGEST if value > 0 else -_LARGEST
+    return value if value == 0 or abs(value) >= _SMALLEST else 0.0
+
+
+def drawable(picture: Picture) -> Picture:
+    """The picture with bounded values in all its marks."""
+    panels = [replace(panel, marks=[_drawable(mark) for mark in panel.marks]) for panel in picture.panels]
+    return replace(picture, panels=panels)
+
+
+def _drawable(mark: Mark) -> Mark:
+    if isinstance(mark, Cells):
+        return mark
+    if isinstance(mark, Heat):
+        return replace(mark, values=[[bounded(value) for value in row] for row in mark.values])
+    names = ("x", "y", "low", "high", "start", "end", "errors")
+    given = {name: values for name in names if (values := getattr(mark, name, None)) is not None}
+    changed: dict[str, Any] = {name: [bounded(value) for value in values] for name, values in given.items()}
+    return replace(mark, **changed)
 
 
 def bar_range(count: int) -> tuple[float, float]:

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, get_args
 
 from shoestring.errors import MethodError
-from shoestring.plots.picture import Picture
+from shoestring.plots.picture import Picture, drawable
+from shoestring.plots.svg import svg
 
 Backend = Literal["matplotlib", "plotly", "svg"]
 _MODULES = {"matplotlib": "with_matplotlib", "plotly": "with_plotly"}
@@ -45,11 +46,9 @@ def render(picture: Picture, backend: Backend = "matplotlib", width: int = 800) 
     if not isinstance(width, int) or not 200 <= width <= 4000:
         raise MethodError(f"width is {width!r}; it must be a whole number of pixels from 200 to 4000")
     if backend == "svg":
-        from shoestring.plots.svg import svg
-
-        return svg(picture, width)
+        return svg(drawable(picture), width)
     try:
-        return import_module(f"shoestring.plots.{_MODULES[backend]}").figure(picture, width)
+        return import_module(f"shoestring.plots.{_MODULES[backend]}").figure(drawable(picture), width)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != backend:
             raise

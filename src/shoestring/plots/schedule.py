@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from shoestring.plots.picture import Bars, Cells, Panel, Picture, bar_range
 from shoestring.plots.plot import Plot
-from shoestring.plots.style import FATES, PALE, shade
-from shoestring.plots.trace import Source, Span, Trace, trace_of
-from shoestring.ui.formatting import duration, number
+from shoestring.plots.style import PALE, STATE_STYLES, shade
+from shoestring.views.formatting import duration, number
+from shoestring.views.trace import Source, Span, Trace, trace_of
 
 # More bars than this in a timeline cannot be told apart: neighbours of one worker and one kind are merged.
 _MOST_SPANS = 2000
@@ -79,7 +79,7 @@ def rungs(study: Source) -> Rungs:
         members[first.setdefault(span.arm, span.goal), span.goal].append(span)
     found = tuple(_rung(trace, bracket, step, spans) for (bracket, step), spans in sorted(members.items()))
     workers, bars = _bars(trace, lambda span: f"to step {span.goal}")
-    return Rungs(trace.name, found, workers, bars, trace.idle())
+    return Rungs(trace.name, found, workers, bars, trace.why_no_runs())
 
 
 def _rung(trace: Trace, bracket: int, step: int, spans: list[Span]) -> Rung:
@@ -119,11 +119,11 @@ class Workers:
         if self.note:
             return Picture(title, note=self.note)
         share = f"busy {100 * busy / (busy + idle):.0f} %" if busy + idle else "no time was measured"
-        colors = {fate: style.color for fate, style in FATES.items()}
+        colors = {state: style.color for state, style in STATE_STYLES.items()}
         shown = self.uses[:_MOST_WORKERS]
         y = [float(len(shown) - 1 - i) for i in range(len(shown))]
         marks = (
-            Bars(y, [0.0] * len(y), [use.busy for use in shown], FATES["finished"].color, "busy"),
+            Bars(y, [0.0] * len(y), [use.busy for use in shown], STATE_STYLES["finished"].color, "busy"),
             Bars(y, [use.busy for use in shown], [use.busy + use.idle for use in shown], PALE, "idle"),
         )
         ticks = [(at, use.worker) for at, use in zip(y, shown, strict=True)]
@@ -149,7 +149,7 @@ def workers(study: Source) -> Workers:
         busy = _covered([(bar.begin, bar.end) for bar in bars if bar.worker == index])
         begin = min(bar.begin for bar in bars if bar.worker == index)
         uses.append(Use(name, busy, max(total - begin - busy, 0.0)))
-    note = trace.idle() or ("" if total else "No time was measured yet.")
+    note = trace.why_no_runs() or ("" if total else "No time was measured yet.")
     return Workers(trace.name, tuple(uses), names, bars, note)
 
 
@@ -202,7 +202,7 @@ def _timeline(bars: tuple[Bar, ...], workers: tuple[str, ...], colors: dict[str,
         if chosen:
             y = [float(shown - 1 - bar.worker) for bar in chosen]
             begin, end = [bar.begin for bar in chosen], [bar.end for bar in chosen]
-            thickness = FATES[kind].thickness if kind in FATES else 0.7
+            thickness = STATE_STYLES[kind].thickness if kind in STATE_STYLES else 0.7
             marks.append(Bars(y, begin, end, color, kind, thickness=thickness))
     left_out = f", {len(workers) - shown} more not shown" if len(workers) > shown else ""
     title = f"{len(workers)} workers{left_out}" if len(workers) > 1 else ""

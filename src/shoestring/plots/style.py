@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoestring.plots.picture import Band, Bars, Dash, Dots, Heat, Line, Mark, Panel, Picture, Shape
+from shoestring.plots.picture import Band, Bars, Dash, Dots, Heat, Line, Mark, Panel, Picture, Shape, bounded
 
 INK, PALE, PAPER = "#222222", "#d9d9d9", "#ffffff"
 
@@ -18,7 +18,7 @@ DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
 
 @dataclass(frozen=True)
-class Fate:
+class StateStyle:
     """How the trials in one state are drawn; bars of those that failed are thin, to be told apart in grey."""
 
     color: str
@@ -27,13 +27,13 @@ class Fate:
     thickness: float = 0.7
 
 
-FATES = {
-    "finished": Fate("#1f4e79", "solid", "circle"),
-    "paused": Fate("#74b6d8", "solid", "circle"),
-    "running": Fate("#2a9d8f", "dash", "triangle"),
-    "stopped": Fate("#e08e0b", "dash", "square"),
-    "failed": Fate("#d62839", "dot", "cross", 0.35),
-    "lost": Fate("#6c757d", "dot", "cross", 0.35),
+STATE_STYLES = {
+    "finished": StateStyle("#1f4e79", "solid", "circle"),
+    "paused": StateStyle("#74b6d8", "solid", "circle"),
+    "running": StateStyle("#2a9d8f", "dash", "triangle"),
+    "stopped": StateStyle("#e08e0b", "dash", "square"),
+    "failed": StateStyle("#d62839", "dot", "cross", 0.35),
+    "lost": StateStyle("#6c757d", "dot", "cross", 0.35),
 }
 
 # From dark to light at an even pace, so that it reads the same in grey.
@@ -144,7 +144,7 @@ class Scale:
 
 def scale(values: Sequence[float]) -> Scale:
     """A logarithmic axis for positive values that span orders of magnitude; far outliers are left out elsewhere."""
-    finite = np.asarray([value for value in values if math.isfinite(value)], dtype=float)
+    finite = np.asarray([bounded(value) for value in values if math.isfinite(value)], dtype=float)
     if not len(finite):
         return Scale(False, None)
     if finite.min() > 0 and finite.max() > 50 * finite.min():
@@ -189,7 +189,8 @@ def limits(panel: Panel, axis: str) -> tuple[float, float]:
     if given is not None:
         return given
     log = getattr(panel, f"{axis}_log")
-    values = [v for mark in panel.marks for v in _values(mark, axis) if math.isfinite(v) and (v > 0 or not log)]
+    seen = (bounded(v) for mark in panel.marks for v in _values(mark, axis) if math.isfinite(v))
+    values = [v for v in seen if v > 0 or not log]
     if not values:
         return (1.0, 10.0) if log else (0.0, 1.0)
     low, high = min(values), max(values)

@@ -22,7 +22,7 @@ from shoestring.plots.style import (
     tick_places,
     turned,
 )
-from shoestring.ui.formatting import number
+from shoestring.views.formatting import number
 
 _DASHES = {"solid": "", "dash": ' stroke-dasharray="6 3"', "dot": ' stroke-dasharray="1.5 2.5"'}
 # The mean width of a character, as a share of the font size.

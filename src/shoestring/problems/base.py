@@ -10,7 +10,7 @@ from shoestring.core.randomness import integer
 from shoestring.errors import ReadingError
 
 if TYPE_CHECKING:
-    from shoestring.executors.base import Trial
+    from shoestring.objectives.trial import Trial
 
 NORMAL = NormalDist()
 

@@ -4,7 +4,8 @@ A sampler becomes a method with a scheduler, which says how long each configurat
 
     method = ss.compose(ss.samplers.TPE(), ss.schedulers.ASHA(eta=4))
 
-``startup`` is how many configurations are drawn before a model is fitted.
+``startup`` is how many configurations are drawn before a model is fitted. With ``fit_at="predictive"`` a model is not
+fitted to losses at an early step unless their order has agreed with later ones; with "furthest" it always is.
 """
 
 from typing import TYPE_CHECKING

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -41,7 +41,7 @@ from shoestring.samplers.gp import AcquisitionName, Surrogate, ascending, check_
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.tpe import TPE
-from shoestring.samplers.training import TrainingSet, Transform, training_set
+from shoestring.samplers.training import FitAt, TrainingSet, Transform, training_set
 
 Source = Literal["tpe", "cma", "latin", "random", "local", "climb"]
 Model = Literal["gp", "et", "rf", "gbt"]
@@ -73,6 +73,7 @@ class BOES:
     margin: float = 0.05
     transform: Transform = "tame"
     warp: bool = True
+    fit_at: FitAt = field(default="predictive", metadata={"before": "furthest"})
     reference: ClassVar[str] = (
         "Lu, On applications of multi-armed bandit and Bayesian optimization approaches for AutoML problems, "
         "MSc thesis, University of Alberta, 2021, chapter 4"
@@ -136,7 +137,7 @@ class BOES:
 
     @one_thread()
     def _propose_by_models(self, history: History, rng: np.random.Generator) -> Proposal:
-        known = training_set(history, self.startup)
+        known = training_set(history, self.startup, self.fit_at)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
         margin, counts = margin_now(history, self.margin), self._counts()
@@ -164,7 +165,7 @@ class BOES:
             return rows, ["table"] * len(rows)
         codec = history.codec
         draw: dict[Source, Callable[[int], Array]] = {
-            "tpe": lambda m: TPE(startup=self.startup).drawn(history, rng, m),
+            "tpe": lambda m: TPE(startup=self.startup, fit_at=self.fit_at).drawn(history, rng, m),
             "cma": lambda m: drawn_around_best(codec.choices, known.points, known.losses, rng, m),
             "latin": lambda m: latin(rng, m, codec.dimensions),
             "random": lambda m: uniform(history, rng, m),

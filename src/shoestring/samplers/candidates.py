@@ -15,11 +15,8 @@ from shoestring.spaces.codec import Codec
 if TYPE_CHECKING:
     from shoestring.models.embedding import Embedding
 
-
 # Of a table with more free rows than this, a random part is scored.
 _MOST_ROWS = 2000
-
-
 # A model has a column, or a row and a column, for each unordered choice.
 _MOST_CHOICES = 2_000
 
@@ -39,7 +36,7 @@ def embedding(history: History) -> Embedding:
     """How the axes of a study become columns for models."""
 
     def make() -> Embedding:
-        from shoestring.models.embedding import Embedding
+        from shoestring.models.embedding import Embedding  # here because designs, which grids use, need no model
 
         check_modelled(history)
         codec = history.codec

@@ -17,7 +17,7 @@ each time: it owns no state and no randomness.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,11 +25,11 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal, read_state
 from shoestring.core.history import Cursor, History
-from shoestring.core.options import check_whole
+from shoestring.core.options import check_choices, check_whole
 from shoestring.core.untried import random_config
 from shoestring.models.embedding import Embedding
 from shoestring.samplers.simple import first_design
-from shoestring.samplers.training import training_set
+from shoestring.samplers.training import FitAt, training_set
 
 # The best share of the arms that the first distribution is laid around, and how many at the least.
 _SHARE, _LEAST = 0.15, 4
@@ -48,15 +48,17 @@ class CMAES:
 
     startup: int = 10
     population: int | None = None
+    fit_at: FitAt = field(default="predictive", metadata={"before": "furthest"})
     reference: ClassVar[str] = "Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772"
 
     def __post_init__(self) -> None:
+        check_choices(self)
         check_whole(self, startup=2, population=4)
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
-        known = training_set(history, max(self.startup, 2))
+        known = training_set(history, max(self.startup, 2), self.fit_at)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
         embed = columns_of(history.codec.choices)

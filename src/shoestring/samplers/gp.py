@@ -24,6 +24,13 @@ ordered by both ranks; the others fill the plateau, because what is better may b
 On a grid, the maximum of the acquisition is often a configuration that was tried, most of all where readings are
 noisy. Such a point has no score, so that the search ends at the best one that is free.
 
+Where the learned noise is large, readings are lucky or unlucky. What counts then is the posterior mean: the incumbent
+is the tried point where it is lowest, which is also what is recommended, and a candidate is worth what its reading is
+expected to take off that (the knowledge gradient of Scott, Frazier and Powell, 2011, over the tried points). Expected
+improvement would ignore that a reading next to the incumbent tells more about it, and climbing it ends on the bounds,
+where the process knows least; so the candidates climb to where the mean is low. The axes are not warped and the losses
+not tamed: the shapes would fit the noise, and taming makes the noise of bad readings smaller than that of good ones.
+
 If even the best candidate promises next to nothing, the learned parameters are too sure of themselves: they rest on
 few arms, of which many may be alike (a plateau), and fit them closely. Then the candidates are scored by a process with
 the prior's parameters instead, which is never certain far from what was tried.
@@ -35,7 +42,9 @@ found whether it was cached or is rebuilt from the log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -46,6 +55,7 @@ from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.observations import observed
 from shoestring.core.options import check_choices, check_number, check_whole
+from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
 from shoestring.models.maximise import climbed, snapped
 from shoestring.models.scores import loss_of_score
@@ -53,7 +63,7 @@ from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
-from shoestring.samplers.training import Liar, TrainingSet, Transform, scaled, thinned, training_set, with_lies
+from shoestring.samplers.training import FitAt, Liar, TrainingSet, Transform, scaled, thinned, training_set, with_lies
 
 if TYPE_CHECKING:
     from shoestring.models.gaussian_process import Process
@@ -72,18 +82,21 @@ _CLIMBERS = 4
 _DIGITS = 9
 # A lower log expected improvement, on the scale of the transformed losses, is not to be believed.
 _LEAST_PROMISE = -10.0
+# Readings are noisy if the noise has a larger standard deviation, in those of the transformed losses.
+_NOISY = 0.1
 
 
 @dataclass(frozen=True)
 class GaussianProcess:
     """Propose the maximum of an acquisition, "log-ei", "ei", "pi" or "ucb", under a Gaussian process.
 
-    The first ``startup`` configurations are a Latin hypercube. The acquisition is evaluated at ``candidates`` points
-    of a Latin hypercube and as many near the best configurations, and maximised from the best of them. ``transform``
-    is applied to the losses first: "none", "tame" or "rank"; with ``warp`` the process learns a warping of the ordered
-    axes. Every second proposal maximises the improvement over the incumbent minus a ``margin``, in standard deviations
-    of the transformed losses: a run that has converged in a valley would spend the rest of its budget there. Running
-    configurations are imputed with the posterior mean; with ``liar`` they count as the "min", "mean" or "max" loss.
+    The first ``startup`` configurations are a Latin hypercube. The acquisition is evaluated at ``candidates``
+    points of a Latin hypercube and as many near the best configurations, and maximised from the best of them.
+    ``transform`` is applied to the losses first: "none", "tame", "cap" or "rank"; with ``warp`` the process learns
+    a warping of the ordered axes. Every second proposal maximises the improvement over the incumbent minus a
+    ``margin``, in standard deviations of the transformed losses: a run that has converged in a valley would spend
+    the rest of its budget there. Running configurations are imputed with the posterior mean; with ``liar`` they
+    count as the "min", "mean" or "max" loss.
     """
 
     startup: int = 8
@@ -93,6 +106,7 @@ class GaussianProcess:
     warp: bool = True
     margin: float = 0.05
     liar: Liar = None
+    fit_at: FitAt = field(default="predictive", metadata={"before": "furthest"})
     reference: ClassVar[str] = (
         "Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012"
     )
@@ -108,28 +122,47 @@ class GaussianProcess:
 
     @one_thread()
     def _propose_by_model(self, history: History, rng: np.random.Generator) -> Proposal:
-        known = training_set(history, max(self.startup, 3))
+        known = training_set(history, max(self.startup, 3), self.fit_at)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
         known = with_lies(known, self.liar)
         surrogate = self._surrogate(history, known)
         points, scores = self._candidates(surrogate, rng)
+        if surrogate.greedy:
+            scores = surrogate.rescored(points, scores)
         if self.acquisition == "log-ei" and scores.max() < _LEAST_PROMISE:
             surrogate = self._surrogate(history, known, learn=False)
             scores = surrogate.score(points)
         chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
-        reason = f"the highest {self.acquisition} under a Gaussian process of {len(known.points)} configurations"
+        goal = "knowledge gradient, as readings are noisy," if surrogate.greedy else self.acquisition
+        reason = f"the highest {goal} under a Gaussian process of {len(known.points)} configurations"
         if doubt := _doubt(surrogate):
             reason = f"the best sum of ranks by a Gaussian process and a forest, as {doubt}"
         reason = f"{surrogate.in_users_units(points[chosen])}: {reason}"
         explanation = {"step": known.step, "known": len(known.points), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
 
+    @one_thread()
+    def recommend(self, history: History) -> Advice | None:
+        """The tried configuration with the lowest posterior mean where single readings are noisy, None elsewhere."""
+        known = training_set(history, max(self.startup, 3)) if (history.max_resource or 1) == 1 else None
+        if known is None:
+            return None
+        surrogate = self._surrogate(history, replace(known, pending=known.pending[:0]))
+        if not surrogate.noisy:
+            return None
+        mean, _ = surrogate.predict(known.points)
+        return Advice(int(known.arms[mean.argmin()]), loss_of_score(float(mean.min()), known.losses, surrogate.y))
+
     def _surrogate(self, history: History, known: TrainingSet, learn: bool = True) -> Surrogate:
         margin = margin_now(history, self.margin)
-        return Surrogate(history, known, self.transform, self.acquisition, self.warp, margin, learn)
+        found = Surrogate(history, known, self.transform, self.acquisition, self.warp, margin, learn)
+        if not found.noisy:
+            return found
+        transform = "cap" if self.transform == "tame" else self.transform
+        return Surrogate(history, known, transform, self.acquisition, False, margin, learn, greedy=True)
 
     def _candidates(self, surrogate: Surrogate, rng: np.random.Generator) -> tuple[Array, Array]:
         """Points (m, d) and their scores (m,)."""
@@ -182,6 +215,7 @@ class Surrogate:
     """A Gaussian process fitted to what is known, failed and running, and the acquisition under it.
 
     Improvement counts from the incumbent minus ``margin``. Without ``learn`` the kernel has the prior's parameters.
+    With ``greedy``, where readings are noisy, "log-ei" gives way to the lowest mean, for candidates to be rescored.
     """
 
     def __init__(
@@ -193,8 +227,9 @@ class Surrogate:
         warp: bool,
         margin: float = 0.0,
         learn: bool = True,
+        greedy: bool = False,
     ) -> None:
-        from shoestring.models.acquisition import ACQUISITIONS
+        from shoestring.models.acquisition import ACQUISITIONS, upper_confidence_bound
 
         self.history, self.known, self.margin = history, known, margin
         self.embed = embedding(history)
@@ -204,6 +239,9 @@ class Surrogate:
             # The prior mean is 0, so this makes it the worst loss; predictions and the incumbent shift with it.
             self.y = self.y - self.y.max()
         self.process = self._process(transform, warp, learn)
+        self.greedy = greedy and self.noisy and acquisition == "log-ei"
+        if self.greedy:
+            self.acquire = partial(upper_confidence_bound, width=0.0)
         # Only on a grid can a candidate be one that was tried.
         taken = observed(history).points if history.codec.cells.all() else known.points[:0]
         self._tried = {row.tobytes() for row in taken.round(_DIGITS)}
@@ -231,6 +269,11 @@ class Surrogate:
         expected, _ = process.predict(pending)
         return process.extended(pending, np.concatenate([process.y, expected]))
 
+    @property
+    def noisy(self) -> bool:
+        """Whether single readings are noisy, by the learned noise; unknown, so False, where borders look like noise."""
+        return not len(self.known.failed) and math.sqrt(self.process.parameters.noise) > _NOISY
+
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean and standard deviation at points. Shape (m, d) to (m,) and (m,)."""
         return self.process.predict(self.embed(points))
@@ -246,6 +289,18 @@ class Surrogate:
         """The acquisition at points. Shape (m, d) to (m,)."""
         return self.acquire(*self.predict(points), self.best)[0]
 
+    def rescored(self, points: Array, scores: Array) -> Array:
+        """The knowledge gradient at points, and minus infinity where their scores are. Shape (m, d) to (m,)."""
+        from shoestring.models.acquisition import log_knowledge_gradient
+
+        tried = np.vstack([self.known.points, self.known.pending])
+        means, _ = self.predict(tried)
+        leaders = ascending(means)[:_MOST_LEADERS]
+        effects = self.process.effects(self.embed(points), self.embed(tried[leaders]))
+        noise = self.process.parameters.noise
+        gained = log_knowledge_gradient(*self.predict(points), noise, means[leaders], effects)
+        return np.where(np.isfinite(scores), gained, scores)
+
     def slope(self, points: Array) -> tuple[Array, Array]:
         """The acquisition and its gradient on the ordered axes. Shape (m, d) to (m,) and (m, d)."""
         mean, sd, mean_slope, sd_slope = self.process.predict_with_gradient(self.embed(points))
@@ -257,7 +312,8 @@ class Surrogate:
 
     def near_best(self, rng: np.random.Generator, m: int, top: int = 5) -> Array:
         codec = self.history.codec
-        best = self.known.points[ascending(self.known.losses)[:top]]
+        losses = self.predict(self.known.points)[0] if self.noisy else self.known.losses
+        best = self.known.points[ascending(losses)[:top]]
         return snapped(around(best, rng, m, codec), codec)
 
     def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoestring._arrays import Array
 from shoestring.core.history import History
 from shoestring.core.randomness import generator
+from shoestring.models.forests import Forest, forest
 from shoestring.samplers.candidates import embedding
 from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned
-
-if TYPE_CHECKING:
-    from shoestring.models.forests import Forest
 
 # Forests are fitted to at most so many arms.
 _MOST_FITTED = 400
@@ -26,8 +23,6 @@ def fitted_forest(name: str, history: History, known: TrainingSet, transform: Tr
 
     Cached by the content it was fitted to.
     """
-    from shoestring.models.forests import forest
-
     y = scaled(known.losses, transform)
     points = np.vstack([known.points, known.failed])
     y = np.concatenate([y, np.full(len(known.failed), y.max())])

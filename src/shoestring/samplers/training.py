@@ -1,23 +1,33 @@
-"""The training set of model-based samplers: arms in the order in which they became known, and transformed losses.
+"""The training set of model-based samplers: the step they fit at, arms in the order in which they became known, and
+transformed losses.
 
 Losses are standardised and rounded, so that adding a constant to all readings, or scaling them, changes nothing.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from shoestring._arrays import Array, Codes
 from shoestring.core.history import History
-from shoestring.core.observations import observed
-from shoestring.models.scores import normal_scores, standardised, tamed
+from shoestring.core.observations import Observations, observed
+from shoestring.models.scores import capped, normal_scores, standardised, tamed
 
-Transform = Literal["none", "tame", "rank"]
+Transform = Literal["none", "tame", "cap", "rank"]
 Liar = Literal["min", "mean", "max", None]
+FitAt = Literal["predictive", "furthest"]
 
+# What early steps are expected to be worth counts as much as this many arms that were trained further.
+_PRIOR_ARMS = 4
+# A step predicts if its order agrees this much with later ones, from -1 to 1 (1: every two arms keep their order).
+_LEAST_AGREEMENT = 0.3
+# Of those that were trained further, at most this many are compared.
+_MOST_COMPARED = 20
 
 # A model takes in at most so many running arms: what they cost grows with the cube of their number.
 _MOST_PENDING = 128
@@ -45,10 +55,39 @@ class TrainingSet:
     pending: Array
 
 
-def training_set(history: History, enough: int) -> TrainingSet | None:
-    """The arms at the furthest step that ``enough`` of them reached; None if there is no such step."""
-    seen = observed(history)
+def fitting_step(history: History, enough: int, fit_at: FitAt) -> int:
+    """The step at which a model compares the arms, the furthest that ``enough`` of them reached; 0 if there is none.
+
+    With "predictive" there is none either while the losses at that step have not shown that they predict later ones.
+    Any two arms that were trained further have an order at this step, and one at the furthest step that both reached.
+    The agreement of these orders, from -1 to 1, is averaged over all pairs, and drawn towards log(1 + step) / log(1 +
+    last step), as if that had been seen in a few more arms: late steps are believed until they are seen to mislead,
+    the first ones only once they have been right.
+    """
+    seen, last = observed(history), history.max_resource or 1
     step = seen.furthest_step(enough)
+    if fit_at == "furthest" or not step or step >= last:
+        return step
+    further = np.flatnonzero(seen.reached > step)[:_MOST_COMPARED]
+    prior = math.log(1 + step) / math.log(1 + last)
+    shown = len(further) * _agreement(seen, step, further) + _PRIOR_ARMS * prior
+    return step if shown >= _LEAST_AGREEMENT * (len(further) + _PRIOR_ARMS) else 0
+
+
+def _agreement(seen: Observations, step: int, arms: Codes) -> float:
+    """Kendall's coefficient between the order of arms at a step and at the furthest step that each pair reached."""
+    signs = []
+    for first, second in combinations(arms.tolist(), 2):
+        shared = int(min(seen.reached[first], seen.reached[second]))
+        now, later = (seen.loss(first, s) - seen.loss(second, s) for s in (step, shared))
+        signs.append(np.sign(now) * np.sign(later))
+    return float(np.nan_to_num(signs).mean()) if signs else 0.0
+
+
+def training_set(history: History, enough: int, fit_at: FitAt = "predictive") -> TrainingSet | None:
+    """The arms at the step that a model is fitted at (:func:`fitting_step`); None if there is no such step."""
+    seen = observed(history)
+    step = fitting_step(history, enough, fit_at)
     if not step:
         return None
     losses = seen.losses(step).copy()
@@ -103,8 +142,9 @@ def thinned(losses: Array, most: int) -> Codes:
 def scaled(losses: Array, transform: Transform) -> Array:
     """The losses on a scale for models, mean 0 and standard deviation 1. Shape (n,).
 
-    "none" only shifts and scales, "tame" draws in the bad tail first, and "rank" keeps nothing but the order.
+    "none" only shifts and scales, "tame" draws in the bad tail first, "cap" cuts it off, and "rank" keeps nothing but
+    the order.
     """
-    if transform == "tame":
-        return tamed(losses)
+    if transform in ("tame", "cap"):
+        return tamed(losses) if transform == "tame" else capped(losses)
     return standardised(normal_scores(losses) if transform == "rank" else losses)

@@ -123,12 +123,14 @@ class _Brackets:
         return rounds * len(self._ends) + bisect(self._ends, rest)
 
 
-def next_in_brackets(history: History, plan: list[Bracket], rule: Rule, may_start: bool = True) -> Decision:
-    """The first thing to do in the earliest bracket that has something to do."""
+def next_in_brackets(
+    history: History, plan: list[Bracket], rule: Rule, may_start: bool = True, iterations: int | None = None
+) -> Decision:
+    """The first thing to do in the earliest bracket that has something to do; nothing after so many ``iterations``."""
     state = history.cached(("brackets", tuple(plan), rule), lambda: _Brackets(plan)).update(history)
     number = state.first_open
     offset = _offset(plan, number)
-    while True:
+    while iterations is None or number < iterations:
         current = plan[number % len(plan)]
         if number == len(state.brackets):
             state.brackets.append(_Progress())
@@ -149,6 +151,15 @@ def next_in_brackets(history: History, plan: list[Bracket], rule: Rule, may_star
         if answer is not None and not rule.overlap:
             return answer
         number, offset = number + 1, offset + current.arms
+    waits = [wait for bracket, wait in state.waiting.items() if bracket >= state.first_open]
+    return waits[0] if waits else Done(f"all brackets are complete (iterations={iterations})")
+
+
+def first_of_bracket(plan: list[Bracket], arm: int) -> int:
+    """The arm with which the bracket of an arm begins."""
+    ends = list(accumulate(bracket.arms for bracket in plan))
+    rounds, rest = divmod(arm, ends[-1])
+    return rounds * ends[-1] + max((end for end in ends if end <= rest), default=0)
 
 
 def _offset(plan: list[Bracket], number: int) -> int:

@@ -71,7 +71,8 @@ class SuccessiveHalving:
 class Hyperband:
     """Successive halving from every starting resource in turn, the most aggressive bracket first.
 
-    ``brackets`` limits how many of them are used: 1 is successive halving.
+    ``brackets`` limits how many of them are used: 1 is successive halving. After ``iterations`` brackets in all the
+    study is complete; without it they go on, from the first again, until the budget is spent.
     """
 
     eta: float = 3
@@ -79,6 +80,7 @@ class Hyperband:
     brackets: int | None = None
     replicate: Replication = "resume"
     overlap: bool = True
+    iterations: int | None = None
     reference: ClassVar[str] = (
         "Li et al., Hyperband: a novel bandit-based approach to hyperparameter optimization, JMLR 18 (2018)"
     )
@@ -90,4 +92,4 @@ class Hyperband:
         top = top_resource(history, "hyperband", self.min_resource)
         plan = hyperband_brackets(top, self.min_resource, self.eta)[: self.brackets]
         rule = SuccessiveHalving(self.eta, 1, None, self.replicate, self.overlap)
-        return next_in_brackets(history, plan, rule, may_start)
+        return next_in_brackets(history, plan, rule, may_start, self.iterations)

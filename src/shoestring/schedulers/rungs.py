@@ -20,7 +20,7 @@ def check_options(scheduler: Any) -> None:
     check_choices(scheduler)
     check_number(scheduler, "eta", "how much stricter each rung is, a number above 1 such as 3", 1, ends="()")
     check_whole(scheduler, "the first rung, a whole number", min_resource=1)
-    for name in ("arms", "brackets"):
+    for name in ("arms", "brackets", "iterations"):
         if hasattr(scheduler, name):
             check_whole(scheduler, "how many there are, a whole number", **{name: 1})
     if hasattr(scheduler, "beta"):

@@ -41,7 +41,7 @@ class Axis:
     def own_value(self, value: Any) -> Any:
         """A value as the parameter itself has it: 1 as 1.0 in a real range, and a list as the tuple of a choice."""
         if self.cells is None:
-            return float(value) if isinstance(value, int) else value
+            return float(value) if isinstance(value, int) and abs(value) < 2**1023 else value
         try:
             own = self.decode(self.encode(value))
         except (TypeError, ValueError, ArithmeticError):
@@ -101,7 +101,7 @@ def _as_lists(value: Any) -> Any:
 
 def native(value: Any) -> Any:
     """A NumPy scalar as the plain value that JSON can hold; anything else as it is."""
-    return value.item() if hasattr(value, "item") else value
+    return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
 
 
 def _of_integers(low: int, high: int, logarithmic: bool) -> Pair:

@@ -10,19 +10,20 @@ import math
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from shoestring._arrays import Array, Codes
-from shoestring.errors import SpaceError
+from shoestring.errors import SpaceError, brief
 from shoestring.spaces.axes import Axis, axis_of, native
 from shoestring.spaces.configspace import ConfigSpace
 
 Config = dict[str, Any]
 
 
-def copied(config: Mapping[str, Any]) -> Config:
+def deep_copy(config: Mapping[str, Any]) -> Config:
     """A configuration of one's own: changing it, or a list in it, changes nothing else."""
     own = dict(config)
     for name, value in own.items():
@@ -34,7 +35,16 @@ def copied(config: Mapping[str, Any]) -> Config:
 def _copied(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_copied(part) for part in value)
-    return copied(value) if type(value) is dict else value
+    return deep_copy(value) if type(value) is dict else value
+
+
+def _is_legal(parameter: Any, value: Any) -> bool:
+    if getattr(value, "ndim", 0) or (hasattr(parameter, "lower") and not isinstance(value, Real)):
+        return False  # ConfigSpace takes a list of numbers for several values
+    try:
+        return bool(parameter.legal_value(value))
+    except (TypeError, ValueError, OverflowError):  # a value that cannot even be compared
+        return False
 
 
 # Enumerating more combinations than this is refused: it would take longer than tuning.
@@ -137,7 +147,7 @@ class Codec:
         self.check(own)
         if self.rows is not None and self.key(own) not in {self.key(row) for row in self.rows}:
             raise SpaceError(f"the configuration {own} is no row of the table")
-        return copied({name: own[name] for name in self._order if name in own})
+        return deep_copy({name: own[name] for name in self._order if name in own})
 
     def check_stored(self, config: Mapping[str, Any]) -> None:
         """Raise an error if a configuration of a log is none of the space; quick if it is one."""
@@ -155,8 +165,8 @@ class Codec:
                 raise SpaceError(
                     f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}"
                 )
-            if active and not self.space[name].legal_value(config[name]):
-                raise SpaceError(f"parameter {name!r} is {config[name]!r}, outside of {self.space[name]}")
+            if active and not _is_legal(self.space[name], config[name]):
+                raise SpaceError(f"parameter {name!r} is {brief(config[name])}, outside of {self.space[name]}")
         if not self.allowed(dict(config)):
             raise SpaceError(f"the configuration {dict(config)} is forbidden by the space")
 

@@ -3,6 +3,9 @@
 ConfigSpace imports ``scipy.stats`` when it is loaded. That takes a second of CPU in every process, and only normal and
 beta parameters need it. While ConfigSpace is imported here, placeholders stand in for ``scipy.stats``: their names are
 looked up in the real module when they are used. Afterwards ``import scipy.stats`` imports the real module as usual.
+
+``sys.modules`` is the only place for them: ``importlib.util.LazyLoader`` loads a module as soon as a name is imported
+from it, and ConfigSpace writes ``from scipy.stats import uniform``.
 """
 
 from __future__ import annotations

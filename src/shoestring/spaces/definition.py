@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shoestring.errors import SpaceError
+from shoestring.errors import SpaceError, brief
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.parameters import parameter
 from shoestring.spaces.rules import Forbid, Rule, When, add_rules
@@ -63,7 +63,7 @@ def as_space(given: Any) -> ConfigSpace.ConfigurationSpace:
     if isinstance(getattr(given, "space", None), ConfigSpace.ConfigurationSpace):
         return _checked(given.space)
     raise SpaceError(
-        f"a search space was expected, {given!r} was given; "
+        f"a search space was expected, {brief(given)} was given; "
         "write ss.space(lr=ss.log(1e-4, 1), act=['relu', 'tanh']) or pass a ConfigurationSpace"
     )
 
@@ -84,7 +84,7 @@ def _check_values(parameter: Any) -> None:
     for value in (*values, getattr(parameter, "value", None)):
         if not _is_plain(value):
             raise SpaceError(
-                f"parameter {parameter.name!r} has the choice {value!r}; a choice is a finite number, a text, a "
+                f"parameter {parameter.name!r} has the choice {brief(value)}; a choice is a finite number, a text, a "
                 "boolean, None, or a list or tuple of these: give a name, and look up what it stands for in the "
                 "objective"
             )
@@ -94,8 +94,13 @@ def _check_values(parameter: Any) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    if hasattr(value, "tolist"):
+    if hasattr(value, "tolist") and not getattr(value, "ndim", 0):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
-    return value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
+    if isinstance(value, (int, float)):
+        try:
+            return math.isfinite(value)
+        except OverflowError:  # an integer beyond all floating-point numbers
+            return False
+    return value is None or isinstance(value, str)

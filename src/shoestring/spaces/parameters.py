@@ -22,7 +22,7 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
-from shoestring.errors import SpaceError
+from shoestring.errors import SpaceError, brief
 from shoestring.spaces.configspace import ConfigSpace
 
 # The values of a range in steps are listed in the log, so there may not be too many.
@@ -71,7 +71,7 @@ def parameter(name: str, spec: Any) -> Any:
         return _parameter(name, spec)
     except Exception as error:  # ConfigSpace raises what it raises
         raise SpaceError(
-            f"parameter {name!r} is {spec!r}, which is no range, choice or constant ({error}); "
+            f"parameter {name!r} is {brief(spec)}, which is no range, choice or constant ({error}); "
             "write (low, high), ss.log(low, high), ss.ints(low, high, step=...), a list of choices or one value"
         ) from None
 
@@ -84,6 +84,8 @@ def _parameter(name: str, spec: Any) -> Any:
     if isinstance(spec, list):
         if not spec:
             raise ValueError("a choice needs at least one value")
+        if any(getattr(value, "ndim", 0) for value in spec):
+            raise ValueError("a choice cannot be an array: give it as a tuple, array.tolist(), or by a name")
         return ConfigSpace.CategoricalHyperparameter(name, spec)
     if isinstance(spec, range):
         return _ordered(name, spec) if abs(spec.step) > 1 else _stepped(name, IntRange(min(spec), max(spec)))

@@ -21,6 +21,7 @@ Each raises an ``AssertionError`` that begins with the law that was broken. ``sa
 :func:`check_executor`         an executor: steps in order and as granted, files, failures and deadlines kept
 =============================  =================================================================================
 
+:mod:`shoestring.testing.contracts` has the same as classes of pytest to inherit, with one test for each law.
 :func:`played` and :func:`asked` play a study to its end, for tests of one's own.
 """
 

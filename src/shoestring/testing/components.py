@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,8 @@ def check_sampler(sampler: Sampler) -> None:
     """Every law, with each configuration run to the end; and spaces and readings that are easily forgotten."""
     check_method(compose(sampler, Full()))
     with possible_decisions():
-        check_finite_spaces(sampler)
-        check_little_to_learn_from(sampler)
+        for law in SAMPLER_LAWS.values():
+            law(sampler)
 
 
 def check_finite_spaces(sampler: Sampler) -> None:
@@ -93,10 +94,9 @@ class WatchedSampler:
 def check_scheduler(scheduler: Scheduler) -> None:
     """Every law, with random configurations; scaling the readings changes no decision; and the ends of a study."""
     check_method(compose(Random(), scheduler))
-    check_rank_based(compose(Random(), scheduler))
     with possible_decisions():
-        check_no_more_configurations(scheduler)
-        check_only_failures(scheduler)
+        for law in SCHEDULER_LAWS.values():
+            law(scheduler)
 
 
 def check_no_more_configurations(scheduler: Scheduler) -> None:
@@ -117,6 +117,18 @@ def check_only_failures(scheduler: Scheduler) -> None:
     study = asked(method, {"x": (0.0, 1.0)}, answer, budget="100 steps", max_resource=9)
     assert study.remaining["steps"] == 0, f"only failures: it gave up with {study.remaining['steps']:g} steps left"
     assert any(trial.step == 9 for trial in study.trials), "only failures: nothing was run to the end afterwards"
+
+
+# Besides the laws of methods.
+SAMPLER_LAWS: dict[str, Callable[[Sampler], None]] = {
+    "finite spaces": check_finite_spaces,
+    "little to learn from": check_little_to_learn_from,
+}
+SCHEDULER_LAWS: dict[str, Callable[[Scheduler], None]] = {
+    "rank-based": lambda scheduler: check_rank_based(compose(Random(), scheduler)),
+    "no more configurations": check_no_more_configurations,
+    "only failures": check_only_failures,
+}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ step, in whatever process they run. What they find wrong ends the trial as faile
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +21,10 @@ from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.errors import ShoestringError
 from shoestring.executors import Executor, Report, Session, Trial
-from shoestring.executors.base import Objective, place_of
-from shoestring.executors.checkpoints import checkpoint_of
 from shoestring.logs import open_log
+from shoestring.objectives.checks import place_of
+from shoestring.objectives.trial import Objective
+from shoestring.objectives.trial_files import checkpoint_of
 from shoestring.samplers import Grid, Random
 from shoestring.schedulers import ASHA, Full
 from shoestring.study import Study
@@ -174,17 +175,15 @@ class _PatientSession:
 
 def check_executor(executor: Executor) -> None:
     """Steps run in order and as granted, paused trials go on where they were, failures are kept, all of it ends."""
+    for law in EXECUTOR_LAWS:
+        check_executor_law(law, executor)
+
+
+def check_executor_law(law: str, executor: Executor) -> None:
+    """One of the laws of executors, in a folder of its own."""
     with TemporaryDirectory() as folder:
         try:
-            for objective, total in ((Watching, 120), (WatchingFunction, 60)):
-                check_steps(Patient(executor), Path(folder), objective, total)
-                check_each_kind(Patient(executor), Path(folder), objective)
-            check_returning(Patient(executor))
-            for forgets in (forgetful, forgetful_function):
-                check_without_files(Patient(executor), Path(folder), forgets)
-            check_leftovers(Patient(executor), Path(folder))
-            for ticks in (Ticking, TickingFunction):
-                check_deadline(Patient(executor), Path(folder), ticks)
+            EXECUTOR_LAWS[law](Patient(executor), Path(folder))
         except ShoestringError as error:
             raise AssertionError(f"reports: the study refused what the executor gave: {error}") from error
 
@@ -303,6 +302,20 @@ def check_leftovers(executor: Executor, folder: Path) -> None:
         for file in folder.glob("again.db*"):
             if file.is_file():
                 file.unlink()
+
+
+EXECUTOR_LAWS: dict[str, Callable[[Executor, Path], None]] = {
+    "steps of a generator": lambda executor, folder: check_steps(executor, folder, Watching, 120),
+    "kinds of a generator": lambda executor, folder: check_each_kind(executor, folder, Watching),
+    "steps of a function": lambda executor, folder: check_steps(executor, folder, WatchingFunction, 60),
+    "kinds of a function": lambda executor, folder: check_each_kind(executor, folder, WatchingFunction),
+    "one value": lambda executor, folder: check_returning(executor),
+    "generator without files": lambda executor, folder: check_without_files(executor, folder, forgetful),
+    "function without files": lambda executor, folder: check_without_files(executor, folder, forgetful_function),
+    "leftovers": check_leftovers,
+    "deadline of a generator": lambda executor, folder: check_deadline(executor, folder, Ticking),
+    "deadline of a function": lambda executor, folder: check_deadline(executor, folder, TickingFunction),
+}
 
 
 def _sizes(folder: Path) -> dict[str, int]:

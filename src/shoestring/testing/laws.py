@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 
@@ -44,17 +45,25 @@ PLAYS = (
 
 def check_method(method: Method) -> None:
     """Every law that holds for all methods."""
+    play = Play(method)
     with possible_decisions():
-        study, events = played(method, PROBLEM)
-        check_events(events)
-        check_survives_json(events)
-        check_cached_equals_fresh(method, events)
-        check_crash_anywhere(method, events)
-        verification = study.verify()
-        assert verification.ok, f"verify: {verification.difference}"
-        check_known(method)
-        for budget, workers in PLAYS:
-            check_events(played(method, PROBLEM, budget=budget, workers=workers)[1])
+        for law in METHOD_LAWS.values():
+            law(play)
+
+
+class Play:
+    """A method, and a study that it played to its end."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    @cached_property
+    def study(self) -> Study:
+        return played(self.method, PROBLEM)[0]
+
+    @cached_property
+    def events(self) -> list[Event]:
+        return self.study.events()
 
 
 @contextmanager
@@ -72,6 +81,16 @@ def check_events(events: Sequence[Event]) -> None:
     check_no_duplicates(events)
     check_failures_are_kept(events)
     check_reasons(events)
+
+
+def check_other_budgets(method: Method) -> None:
+    for budget, workers in PLAYS:
+        check_events(played(method, PROBLEM, budget=budget, workers=workers)[1])
+
+
+def check_verification(study: Study) -> None:
+    verification = study.verify()
+    assert verification.ok, f"verify: {verification.difference}"
 
 
 def prefixes(events: Sequence[Event]) -> Iterator[tuple[History, Event]]:
@@ -111,8 +130,7 @@ def check_known(method: Method, results: int = 12) -> None:
     for cut in (first, (first + len(events)) // 2):
         again = played(method, problem, events=events[:cut], budget=budget)[1]
         assert list(again) == list(events), f"crash anywhere: cut after event {cut}, another log followed"
-    verification = study.verify()
-    assert verification.ok, f"verify: {verification.difference}"
+    check_verification(study)
 
 
 def give(study: Study, results: int) -> None:
@@ -235,6 +253,20 @@ def check_survives_json(events: Sequence[Event]) -> None:
         except (TypeError, ValueError) as error:
             raise AssertionError(f"stable JSON: event {seq} cannot be written: {error}: {event!r}") from error
         assert again == event, f"stable JSON: event {seq} changed when written and read: {again!r}"
+
+
+METHOD_LAWS: dict[str, Callable[[Play], None]] = {
+    "budget": lambda play: check_budget_law(play.events),
+    "no duplicates": lambda play: check_no_duplicates(play.events),
+    "failures are kept": lambda play: check_failures_are_kept(play.events),
+    "reasons": lambda play: check_reasons(play.events),
+    "stable JSON": lambda play: check_survives_json(play.events),
+    "cached equals fresh": lambda play: check_cached_equals_fresh(play.method, play.events),
+    "crash anywhere": lambda play: check_crash_anywhere(play.method, play.events),
+    "verify": lambda play: check_verification(play.study),
+    "known results": lambda play: check_known(play.method),
+    "other budgets": lambda play: check_other_budgets(play.method),
+}
 
 
 class WatchedMethod:

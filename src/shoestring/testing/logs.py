@@ -6,9 +6,10 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from shoestring.core.event_log import EventLog, SharedLog, TurnLog
+from shoestring.core.event_log import EventLog, HasAdvisoryLock, SharedLog
 from shoestring.core.events import (
     Adopted,
     Budgeted,
@@ -21,7 +22,7 @@ from shoestring.core.events import (
     Stopped,
     to_json,
 )
-from shoestring.errors import Conflict, CorruptLog
+from shoestring.errors import Conflict, CorruptLog, StorageError
 
 OPENED = Opened(0.0, {"hyperparameters": []}, {"class": "x"}, {"steps": 3}, "min", None, 0)
 REPORTED = Reported(1.5, 0, 1, 0.25, cost=2.0, metrics={"accuracy": 0.5})
@@ -49,14 +50,18 @@ def check_log(open_again: Callable[[], EventLog], damage: Callable[[int, int], N
 
     For a log that outlives its process, ``damage(study, position)`` changes the stored reading at that position.
     """
-    try:
-        for check in (
-            check_studies, check_append, check_every_kind, check_all_or_none,
-            check_ownership, check_two_handles, check_race, check_signs_of_life, check_turns,
-        ):  # fmt: skip
-            check(open_again)
+    with no_conflict():
+        for law in LOG_LAWS.values():
+            law(open_again)
         if damage is not None:
             check_damage(open_again, damage)
+
+
+@contextmanager
+def no_conflict() -> Iterator[None]:
+    """Take a conflict where there is none for a broken law."""
+    try:
+        yield
     except Conflict as error:
         raise AssertionError(f"the log refused a name or a position that is free: {error}") from error
 
@@ -90,6 +95,18 @@ def check_append(open_again: Callable[[], EventLog]) -> None:
         for start in range(len(expected) + 2):
             _same(handle.read(study, start), expected[start:], f"what was read from position {start}")
         _same(handle.read(other, 0), [OPENED], "studies leak into each other: what was read from another study")
+
+
+def check_no_gap(open_again: Callable[[], EventLog]) -> None:
+    """An append demands the event before it: a position beyond the end is refused."""
+    log = open_again()
+    study = log.create("no gap", OPENED)
+    try:
+        log.append(study, [REPORTED], 2)
+    except (Conflict, StorageError):
+        _same(open_again().read(study, 0), [OPENED], "an append after a gap was kept: what was read")
+    else:
+        raise AssertionError("the log accepted a position after a gap")
 
 
 def check_every_kind(open_again: Callable[[], EventLog]) -> None:
@@ -158,8 +175,8 @@ def check_damage(open_again: Callable[[], EventLog], damage: Callable[[int, int]
     _same(open_again().read(other, 0), [OPENED, BUDGETED, REPORTED, BUDGETED], "after damage, another study")
 
 
-def check_signs_of_life(open_again: Callable[[], EventLog]) -> None:
-    """A log that keeps signs of life keeps the last one of each worker of each study, with its age."""
+def check_heartbeats(open_again: Callable[[], EventLog]) -> None:
+    """A log that keeps heartbeats keeps the last one of each worker of each study, with its age."""
     one, two = open_again(), open_again()
     if not isinstance(one, SharedLog) or not isinstance(two, SharedLog):
         return
@@ -167,33 +184,33 @@ def check_signs_of_life(open_again: Callable[[], EventLog]) -> None:
     one.beat(study, "a")
     one.beat(study, "b")
     first = two.beats(study)
-    assert first.keys() == {"a", "b"}, f"signs of life: a and b gave one, and the log has {sorted(first)}"
-    assert not two.beats(other), "signs of life: a study has those of another one"
+    assert first.keys() == {"a", "b"}, f"heartbeats: a and b sent one, and the log has {sorted(first)}"
+    assert not two.beats(other), "heartbeats: a study has those of another one"
     time.sleep(0.02)
     one.beat(study, "a")
     again = two.beats(study)
-    assert again["b"][0] == first["b"][0], "signs of life: that of another worker was changed"
-    assert again["a"][0] > first["a"][0], "signs of life: the time of the second one is not later"
-    assert again["a"][1] < again["b"][1] < 60, "signs of life: the ages are not those of the last ones"
+    assert again["b"][0] == first["b"][0], "heartbeats: that of another worker was changed"
+    assert again["a"][0] > first["a"][0], "heartbeats: the time of the second one is not later"
+    assert again["a"][1] < again["b"][1] < 60, "heartbeats: the ages are not those of the last ones"
 
 
-def check_turns(open_again: Callable[[], EventLog]) -> None:
-    """Where users can take turns, a turn ends with its block or an append, and keeps nobody from appending."""
+def check_advisory_lock(open_again: Callable[[], EventLog]) -> None:
+    """An advisory lock ends with its block or with an append, and keeps no other user from appending."""
     one, two = open_again(), open_again()
-    if not isinstance(one, TurnLog) or not isinstance(two, TurnLog):
+    if not isinstance(one, HasAdvisoryLock) or not isinstance(two, HasAdvisoryLock):
         return
-    study = one.create("turns", OPENED)
-    with one.turn(study):
+    study = one.create("advisory lock", OPENED)
+    with one.advisory_lock(study):
         pass
-    with two.turn(study):
+    with two.advisory_lock(study):
         two.append(study, [REPORTED], 1)
-    with one.turn(study):
-        _same(one.read(study, 1), [REPORTED], "turns: what was read in a turn")
+    with one.advisory_lock(study):
+        _same(one.read(study, 1), [REPORTED], "advisory lock: what its holder read")
         two.append(study, [BUDGETED], 2)
-        _refused("in a turn, a position that another user has taken", one.append, study, [REPORTED], 2)
-        _same(one.read(study, 2), [BUDGETED], "turns: what was read after a conflict in a turn")
+        _refused("under the advisory lock, a position that another user has taken", one.append, study, [REPORTED], 2)
+        _same(one.read(study, 2), [BUDGETED], "advisory lock: what its holder read after a conflict")
         one.append(study, [REPORTED], 3)
-    _same(open_again().read(study, 0), [OPENED, REPORTED, BUDGETED, REPORTED], "turns: what was read at the end")
+    _same(open_again().read(study, 0), [OPENED, REPORTED, BUDGETED, REPORTED], "advisory lock: what was read last")
 
 
 def check_race(open_again: Callable[[], EventLog], users: int = 4, rounds: int = 10) -> None:
@@ -229,6 +246,20 @@ def check_race(open_again: Callable[[], EventLog], users: int = 4, rounds: int =
     )
     expected = [Budgeted(0.0, {"steps": 1 + user}) for _, user in winners]
     _same(open_again().read(study, 1), expected, "a race: what was read is not what the winners appended; it")
+
+
+LOG_LAWS: dict[str, Callable[[Callable[[], EventLog]], None]] = {
+    "studies": check_studies,
+    "append": check_append,
+    "every kind": check_every_kind,
+    "all or none": check_all_or_none,
+    "ownership": check_ownership,
+    "two handles": check_two_handles,
+    "race": check_race,
+    "heartbeats": check_heartbeats,
+    "advisory lock": check_advisory_lock,
+    "no gap": check_no_gap,
+}
 
 
 def _same(found: Sequence[Event], expected: Sequence[Event], what: str) -> None:

@@ -1,1 +1,0 @@
-"""The experiments of ``budgeted_tuning.py``, one file each."""

@@ -1,0 +1,42 @@
+"""Syne Tune's ASHA and MOBSTER with one worker, asked for each decision. See ``pipe.py`` for what it speaks."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from datetime import datetime
+
+import numpy as np
+import pipe
+from syne_tune.backend.trial_status import Trial
+from syne_tune.config_space import lograndint, loguniform, randint, uniform
+from syne_tune.optimizer.baselines import ASHA, MOBSTER
+from syne_tune.optimizer.scheduler import SchedulerDecision
+
+KINDS = {("int", True): lograndint, ("int", False): randint, ("float", True): loguniform, ("float", False): uniform}
+SCHEDULERS = {"Syne Tune ASHA": ASHA, "Syne Tune MOBSTER": MOBSTER}
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    given = pipe.task()
+    np.random.seed(given["seed"])
+    space = {one["name"]: KINDS[one["kind"], one["log"]](one["low"], one["high"]) for one in given["space"]}
+    scheduler = SCHEDULERS[given["peer"]](
+        {**space, "epochs": given["epochs"]}, metric="error", resource_attr="epoch", max_resource_attr="epochs",
+        mode="min", random_seed=given["seed"], search_options={"debug_log": False},
+    )  # fmt: skip
+    number = 0
+    while True:
+        config = scheduler.suggest(number).config
+        trial = Trial(number, config, datetime.now())
+        scheduler.on_trial_add(trial)
+        wanted = {name: config[name] for name in space}
+        for epoch in range(1, given["epochs"] + 1):
+            result = {"error": pipe.trained(wanted, epoch)[-1], "epoch": epoch}
+            if epoch == given["epochs"]:
+                scheduler.on_trial_complete(trial, result)
+            elif scheduler.on_trial_result(trial, result) != SchedulerDecision.CONTINUE:
+                scheduler.on_trial_remove(trial)
+                break
+        number += 1

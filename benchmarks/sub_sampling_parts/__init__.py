@@ -1,1 +1,0 @@
-"""The experiments of ``sub_sampling.py``, one file each."""

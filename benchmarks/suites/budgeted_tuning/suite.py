@@ -1,0 +1,34 @@
+"""Tuning under a budget constraint: the figures of the paper, and recorded learning curves.
+
+    python benchmarks/budgeted_tuning.py --figure 1a --seeds 100
+    python benchmarks/budgeted_tuning.py --table curves --seeds 10    # hours
+    python benchmarks/budgeted_tuning.py --figure 3
+    python benchmarks/budgeted_tuning.py --table smac --seeds 10      # SHOESTRING_SMAC names a Python that has SMAC3
+
+Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019. The recorded curves are looked for in
+the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are kept (kept.py).
+"""
+
+from benchmarks.harness.common import main
+from benchmarks.suites.budgeted_tuning import curves, families, peers, pools, synthetic
+
+TABLES = {
+    "cost": synthetic.cost,
+    "forecast-cost": synthetic.forecast_cost,
+    "smac": peers.smac,
+    "trap": synthetic.trap,
+    "curves": curves.table,
+}
+FIGURES = {
+    "1a": synthetic.figure_1a,
+    "1b": synthetic.figure_1b,
+    "1c": synthetic.figure_1c,
+    "2": pools.figure,
+    "3": families.figure,
+    "5a": synthetic.figure_5a,
+    "5b": synthetic.figure_5b,
+}
+
+
+def run() -> None:
+    main(__doc__, TABLES, FIGURES, seeds=60, quick_seeds=1)

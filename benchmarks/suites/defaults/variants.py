@@ -1,0 +1,105 @@
+"""What the scores of ``forecast`` are worth: the default as it is, and with other scores of the losses or length.
+
+The seeds are ones with which nothing was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from benchmarks.harness.common import Options
+from benchmarks.harness.comparison import regret_safe, regret_seen
+from benchmarks.harness.kept import key, runs
+from benchmarks.harness.measurements import Row, row
+from benchmarks.harness.play import Result, Task, played
+from benchmarks.suites.defaults import curves, failures as failing, smooth as functions
+from shoestring._arrays import Array
+from shoestring.methods.forecast import forecasts
+from shoestring.models.curve_process import CurveProcess
+from shoestring.models.scores import blended_scores, normal_scores, tamed
+
+FIRST_SEED = 4000
+FITTED_LENGTH = 0.871
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How losses are scored, and the length of what is alike; None is the default's."""
+
+    scores: Callable[[Array], Array] = blended_scores
+    length: float | None = None
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        scores, prior = forecasts.blended_scores, CurveProcess.prior
+        forecasts.blended_scores = self.scores
+        CurveProcess.prior = replace(prior, space_length=self.length or prior.space_length)
+        try:
+            yield
+        finally:
+            forecasts.blended_scores, CurveProcess.prior = scores, prior
+
+
+AS_IT_IS = "as it is"
+VARIANTS = {
+    AS_IT_IS: Variant(),
+    "ranks alone, fitted length": Variant(normal_scores, FITTED_LENGTH),
+    "ranks alone": Variant(normal_scores),
+    "sizes alone": Variant(tamed),
+    "fitted length": Variant(length=FITTED_LENGTH),
+}
+
+
+def table(options: Options) -> list[Row]:
+    """The default and variants of its scores: regret, and the difference of each variant from the default."""
+    lines: list[Row] = []
+    for suite, (tasks, budget) in _suites(options.quick).items():
+        found = {name: _regrets(name, tasks, budget, options.seeds) for name in VARIANTS}
+        for name, regrets in found.items():
+            lines.append(row(f"{suite}: {name}", regrets))
+            if name != AS_IT_IS:
+                pairs = zip(regrets, found[AS_IT_IS], strict=True)
+                lines.append(row(f"{suite}: {name} - {AS_IT_IS}", [theirs - ours for theirs, ours in pairs]))
+    return lines
+
+
+def _suites(quick: bool) -> dict[str, tuple[Sequence[Task], int | None]]:
+    """Tasks and how many trainings each has; None is the budget of the failures."""
+    honest = [task for task in functions.smooth() if any(form in task.name for form in functions.HONEST)]
+    if quick:
+        return {"smooth": (honest[:1], 10)}
+    return {
+        "curves, choosing half": (curves.snapped()[::2], 10),
+        "curves, confirming half": (curves.snapped()[1::2], 10),
+        "rows, choosing half": (curves.rows()[::2], 10),
+        "rows, confirming half": (curves.rows()[1::2], 10),
+        "hartmann 3": ([task for task in honest if "hartmann 3" in task.name], 10),
+        "hartmann 6": ([task for task in honest if "hartmann 6" in task.name], 10),
+        "failures, narrow": ([task for task in failing.failures() if "narrow" in task.name], None),
+        "failures, wide": ([task for task in failing.failures() if "wide" in task.name], None),
+    }
+
+
+def _regrets(name: str, tasks: Sequence[Task], budget: int | None, seeds: int) -> list[float]:
+    return [
+        _regret(task, _kept(name, task, budget or failing.STEPS // task.max_resource, FIRST_SEED + seed))
+        for seed in range(seeds)
+        for task in tasks
+    ]
+
+
+def _regret(task: Task, result: Result) -> float:
+    found = regret_safe(task, result) if task.safe else regret_seen(task, result)
+    return math.inf if found is None else found
+
+
+def _kept(name: str, task: Task, trainings: int, seed: int) -> Result:
+    def play() -> Result:
+        with VARIANTS[name].in_use():
+            return played(task, "auto", trainings, seed)
+
+    result: Result = runs().get(key(task.name, seed, f"auto, {name}", trainings=trainings, **task.identity), play)
+    return result

@@ -1,0 +1,135 @@
+"""The tables and figures of the surrogate: regrets, runs that ended far from the best, ranks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from benchmarks.harness.common import Options
+from benchmarks.harness.comparison import critical_difference
+from benchmarks.harness.measurements import Row, row
+from benchmarks.harness.pictures import critical_differences, new_figure, saved
+from benchmarks.suites.early_readings import ours, peers
+from benchmarks.suites.early_readings.surrogate import Array, names, references
+
+TRAININGS = (2, 5, 10, 20, 30)
+FAR = 0.3
+# A run of this many trainings takes minutes, more than all others together.
+FEW_SEEDS = {"Syne Tune MOBSTER": 3}
+QUICK_METHODS = ("random", "asha", "auto", "Optuna TPE + SHA", "stop at epoch 5")
+SHOWN = ("auto", "gp", "hyperband", "bohb", "random", *peers.ELSEWHERE, "Optuna TPE + Hyperband", "stop at epoch 5")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Regrets of the shape (tasks, seeds, methods, budgets), NaN where a method has fewer seeds."""
+
+    methods: Sequence[str]
+    trainings: Sequence[int]
+    regrets: Array
+
+    def of(self, method: str, budget: int) -> Array:
+        """Regrets of the shape (tasks, seeds), of those seeds that the method has."""
+        found = self.regrets[:, :, list(self.methods).index(method), budget]
+        return found[:, ~np.isnan(found).any(axis=0)]
+
+    def shared(self, budget: int) -> Array:
+        """Regrets of the shape (tasks, seeds, methods), of those seeds that all methods have."""
+        found = self.regrets[..., budget]
+        return found[:, ~np.isnan(found).any(axis=(0, 2))]
+
+
+def found(unit: str, options: Options) -> Found:
+    """Play what was not kept, seed by seed, so that what is stopped early holds whole seeds."""
+    tasks, trainings, asked = names(), TRAININGS, (*ours.METHODS, *peers.PEERS)
+    if options.quick:
+        tasks, trainings, asked = tasks[::9], TRAININGS[:2], QUICK_METHODS
+    methods = [
+        *(name for name in asked if name in ours.METHODS),
+        *peers.available([n for n in asked if n in peers.PEERS]),
+    ]
+    regrets = np.full((len(tasks), options.seeds, len(methods), len(trainings)), np.nan)
+    for seed in range(options.seeds):
+        for m, method in enumerate(methods):
+            if seed < FEW_SEEDS.get(method, options.seeds):
+                play = (ours if method in ours.METHODS else peers).errors
+                for t, task in enumerate(tasks):
+                    seen = play(method, task, seed, unit, trainings)
+                    regrets[t, seed, m] = [references()[task].regret(error) for error in seen]
+        print(f"{unit}: seed {seed} of {options.seeds} is played", file=sys.stderr)
+    return Found(methods, trainings, regrets)
+
+
+def epochs(options: Options) -> list[Row]:
+    """YAHPO's LCBench, budgets in epochs: regret, share of runs above .3, ranks."""
+    return _rows(found("epochs", options))
+
+
+def seconds(options: Options) -> list[Row]:
+    """YAHPO's LCBench, budgets in seconds of median trainings: regret, share of runs above .3, ranks."""
+    return _rows(found("seconds", options))
+
+
+def _rows(all_found: Found) -> list[Row]:
+    return [line for budget, n in enumerate(all_found.trainings) for line in _budget_rows(all_found, budget, n)]
+
+
+def _budget_rows(all_found: Found, budget: int, trainings: int) -> list[Row]:
+    """Errors are over seeds: the first configurations of a seed are the same on all tasks."""
+    rows, label = [], f"{trainings} trainings"
+    for method in all_found.methods:
+        regrets = all_found.of(method, budget)
+        rows.append(row(f"{method}, {label}: regret", regrets.mean(axis=0).tolist()))
+        rows.append(row(f"{method}, {label}: share above {FAR:g}", (regrets > FAR).mean(axis=0).tolist()))
+    for method, ranks in mean_ranks(all_found, budget).items():
+        rows.append(row(f"{method}, {label}: rank", ranks.tolist()))
+    critical = critical_difference(len(all_found.methods), len(all_found.regrets))
+    return [*rows, Row(f"{label}: critical difference of ranks", critical, n=len(all_found.regrets))]
+
+
+def mean_ranks(all_found: Found, budget: int) -> dict[str, Array]:
+    """Mean ranks over tasks by seed, among all methods with the same task and seed; 1 is best."""
+    ranks = np.apply_along_axis(rankdata, 2, all_found.shared(budget)).mean(axis=0)
+    return {method: ranks[:, m] for m, method in enumerate(all_found.methods)}
+
+
+def figure_regret(options: Options) -> list[Row]:
+    """Regret against the budget, in epochs and in seconds."""
+    figure, axes = new_figure(1, 2, (5.2, 4.0), sharey=True)
+    rows = []
+    for axis, unit in zip(axes[0], ("epochs", "seconds"), strict=True):
+        all_found = found(unit, options)
+        for method in (name for name in all_found.methods if name in SHOWN):
+            lines = [
+                row(f"{unit}: {method}, {n} trainings", all_found.of(method, b).mean(axis=0).tolist())
+                for b, n in enumerate(all_found.trainings)
+            ]
+            width = 2.4 if method == "auto" else 1.1
+            axis.plot(all_found.trainings, [line.measured for line in lines], "o-", ms=3, lw=width, label=method)
+            rows += lines
+        axis.set(xlabel=f"budget in trainings, counted in {unit}", xscale="log", ylim=(-0.05, 1.0))
+        axis.set_xticks(all_found.trainings, [str(n) for n in all_found.trainings])
+        axis.grid(alpha=0.3)
+    axes[0, 0].set_ylabel("mean regret of the best reading")
+    axes[0, 1].legend(fontsize=7)
+    saved(figure, "early_readings_regret", options, dpi=80)
+    return rows
+
+
+def figure_ranks(options: Options) -> list[Row]:
+    """Mean ranks in epochs; methods that a bar joins do not differ by the critical difference."""
+    all_found = found("epochs", options)
+    chosen = [(b, n) for b, n in enumerate(all_found.trainings) if n in (2, 10, 30)]
+    figure, axes = new_figure(len(chosen), 1, (8.4, 2.9))
+    rows = []
+    critical = critical_difference(len(all_found.methods), len(all_found.regrets))
+    for axis, (budget, n) in zip(axes[:, 0], chosen, strict=True):
+        ranks = {method: float(of.mean()) for method, of in mean_ranks(all_found, budget).items()}
+        critical_differences(axis, f"{n} trainings", ranks, critical)
+        rows += [Row(f"{method}, {n} trainings", rank) for method, rank in ranks.items()]
+    saved(figure, "early_readings_ranks", options, dpi=80)
+    return rows

@@ -1,0 +1,35 @@
+"""Our methods on the surrogate, through the public API: one study for each budget, as the budget is known to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import shoestring as ss
+from benchmarks.harness.kept import key, runs
+from benchmarks.suites.early_readings.surrogate import EPOCHS, SPACE, Problem, model_version, references
+from shoestring.executors import Simulated
+
+METHODS = (
+    "auto", "gp", "bhpt", "asha", "asha-tpe", "hyperband", "bohb", "boss", "boss-mss", "random", "tpe",
+)  # fmt: skip
+
+
+def errors(method: str, task: str, seed: int, unit: str, trainings: Sequence[int]) -> list[float]:
+    """The best error that a study of each budget has seen: kept, or played now."""
+    return [_kept(method, task, seed, unit, n) for n in trainings]
+
+
+def _kept(method: str, task: str, seed: int, unit: str, trainings: int) -> float:
+    name = key(task, seed, method, surrogate=model_version(), unit=unit, trainings=trainings)
+    return float(runs().get(name, lambda: played(method, task, seed, unit, trainings)))
+
+
+def played(method: str, task: str, seed: int, unit: str, trainings: int) -> float:
+    """The best error that a study has seen; a budget in seconds is that of so many median trainings."""
+    budget = (
+        ss.Budget(steps=trainings * EPOCHS) if unit == "epochs"
+        else ss.Budget(seconds=trainings * references()[task].seconds)
+    )  # fmt: skip
+    study = ss.Study(SPACE, budget=budget, method=method, max_resource=EPOCHS, seed=seed)
+    study.run(Problem(task), executor=Simulated(1), progress=False)
+    return min(reading.value for trial in study.trials for reading in trial.readings.values())

@@ -1,0 +1,38 @@
+"""``shoestring report``: a study in one HTML file."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from shoestring.cli.arguments import study_arguments
+from shoestring.cli.output import echo
+from shoestring.errors import MethodError, StorageError
+from shoestring.study import Study
+
+
+@click.command(epilog="\b\nExample:\n  shoestring report shoestring.db digits -o report.html")
+@study_arguments
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True
+)
+@click.option("--no-verify", is_flag=True, help="Do not replay the decisions, which takes a while for some methods.")
+def report(storage: str, name: str | None, output: Path, no_verify: bool) -> None:
+    """Write a report of a study: one HTML file that needs no network.
+
+    It has the best configurations, plots, failures, the account of the budget, and the result of
+    verifying the decisions.
+    """
+    if find_spec("jinja2") is None:
+        raise MethodError("the report needs jinja2: pip install 'shoestring[report]'")
+    from shoestring.web.report import report as html_report  # here because it imports jinja2
+
+    study = Study.load(storage, name)
+    content = html_report(study, storage=storage, verify=not no_verify)
+    try:
+        output.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{output} cannot be written: {error.strerror}") from None
+    echo(f"{output}: {len(content.encode()) / 1e3:,.0f} kB", err=True)

@@ -1,0 +1,117 @@
+"""A search space on the command line: ``--param lr=log:1e-4:1 --param act=relu,tanh``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from shoestring.cli.arguments import DEFAULT_STORAGE, F, load_module, pick
+from shoestring.core.recommendation import DEFAULT_RULE, RULES
+from shoestring.errors import SpaceError
+from shoestring.spaces.parameters import log
+
+param_option = click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=RANGE",
+    help="A parameter: lr=log:1e-4:1, momentum=0.0:0.99, layers=1:4 (whole numbers) or act=relu,tanh. Repeat for more.",
+)
+
+value_option = click.option("--value", metavar="KEY", help="The key of the value in lines of JSON, such as loss.")
+
+
+def study_options(command: F) -> F:
+    """The options that describe a study, beside its space and its budget."""
+    for decorate in (
+        click.option("--seed", default=0, show_default=True, help="The same seed gives the same study."),
+        click.option(
+            "--recommend",
+            type=click.Choice(RULES),
+            default=DEFAULT_RULE,
+            show_default=True,
+            help="A configuration counts by its best reading, its best running median of three, or its last reading; "
+            "auto is the best reading, or what the method expects where it finds single readings noisy.",
+        ),
+        click.option("--storage", default=DEFAULT_STORAGE, show_default=True, help="The file that stores the study."),
+        click.option("--max-resource", type=int, help="The most steps a trial can have; needed if there are steps."),
+        click.option(
+            "--mode",
+            type=click.Choice(["min", "max"]),
+            default="min",
+            show_default=True,
+            help="Whether smaller (min) or larger (max) values are better.",
+        ),
+        click.option(
+            "--method", default="auto", show_default=True, help="How to spend the budget, such as asha or tpe."
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+def space_of(parameters: Sequence[str]) -> dict[str, Any]:
+    """The parameters that were written as NAME=RANGE.
+
+    >>> space_of(["lr=0.1:1", "layers=1:4", "act=relu,tanh"])
+    {'lr': (0.1, 1.0), 'layers': (1, 4), 'act': ['relu', 'tanh']}
+    """
+    space: dict[str, Any] = {}
+    for given in parameters:
+        name, equals, values = given.partition("=")
+        name = name.strip()
+        if not equals or not name or not values.strip():
+            raise SpaceError(f"--param {given!r} is not NAME=RANGE; write lr=log:1e-4:1, layers=1:4 or act=relu,tanh")
+        if name in space:
+            raise SpaceError(f"--param {name} is given twice")
+        space[name] = _values(name, values.strip())
+    return space
+
+
+def _values(name: str, text: str) -> Any:
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise SpaceError(f"--param {name}={text} begins like a list of JSON, but is none: {error}") from None
+    logarithmic, bounds = text.startswith("log:"), text.removeprefix("log:").split(":")
+    numbers = [_number(bound) for bound in bounds]
+    if len(numbers) == 2 and None not in numbers:
+        return log(*numbers) if logarithmic else _pair(*numbers)  # type: ignore[arg-type]
+    if logarithmic:
+        raise SpaceError(f"--param {name}={text}: a log range is log:LOW:HIGH, such as log:1e-4:1")
+    if re.match(r"[+-]?\.?\d", text) and "," not in text and _number(text) is None:
+        raise SpaceError(
+            f"--param {name}={text} is no range; write LOW:HIGH, such as {name}=0.0:1.0, or choices, {name}=a,b"
+        )
+    return [choice.strip() for choice in text.split(",")]
+
+
+def _pair(low: float, high: float) -> tuple[float, float]:
+    whole = isinstance(low, int) and isinstance(high, int)
+    return (low, high) if whole else (float(low), float(high))
+
+
+def _number(text: str) -> float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def given_space(parameters: Sequence[str], place: str | None) -> Any:
+    """The space of a study whose objective is in no file: the parameters, or FILE:SPACE."""
+    if parameters and place:
+        raise SpaceError("both --param and --space are given; give the parameters, or where the space is")
+    if not parameters and not place:
+        raise SpaceError(
+            "there is no search space: give --param NAME=RANGE for each parameter, such as --param lr=log:1e-4:1, or "
+            "--space FILE:SPACE"
+        )
+    return pick(*load_module(place), "space") if place else space_of(parameters)

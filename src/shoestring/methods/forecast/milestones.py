@@ -1,0 +1,48 @@
+"""The steps at which trials pause, and how far a new configuration is trained first."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from shoestring.core.history import History
+from shoestring.methods.learning_curves import remaining_steps, steps_are_free
+
+
+@lru_cache
+def milestones(last: int) -> tuple[int, ...]:
+    """Where trials pause: the Fibonacci numbers up to the last step.
+
+    >>> from shoestring.methods.forecast.milestones import milestones
+    >>> milestones(50)
+    (1, 2, 3, 5, 8, 13, 21, 34, 50)
+    """
+    found, following = [1], 2
+    while following < last:
+        found.append(following)
+        following += found[-2]
+    return (*found, last) if last > 1 else (1,)
+
+
+def next_milestone(last: int, step: int) -> int:
+    """The first milestone after a step, or the last one."""
+    return next((m for m in milestones(last) if m > step), last)
+
+
+def first_step(history: History, last: int, startup: float) -> int:
+    """How far the next new configuration is trained first; ``startup`` is the number of random ones.
+
+    One step, as the next decision can continue it. Once the evaluations are spent no trial continues, so the last new
+    configuration gets all of its steps at once.
+    """
+    if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
+        return last
+    return _further(history, last) if 2 * len(history.arms) < startup else 1
+
+
+def _further(history: History, last: int) -> int:
+    """How far half of the random configurations go, so that something can contradict early readings that mislead.
+
+    A ninth of a full training but at least two steps. All of them together get about an eighth of the budget at most.
+    """
+    most = min(max(2, last / 9), remaining_steps(history) / 40) if last > 4 else 1
+    return max((m for m in milestones(last) if m <= most), default=1)

@@ -1,0 +1,261 @@
+"""The method and its rules: what is decided, in which order, and the words for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoestring.core.decisions import Continue, Decision, Start
+from shoestring.core.history import History, TrialRecord
+from shoestring.core.options import check_number, check_whole
+from shoestring.core.untried import first_enqueued
+from shoestring.methods.curve_beliefs import CurveBelief
+from shoestring.methods.forecast.checks import worse_half
+from shoestring.methods.forecast.failures import failures_in_words
+from shoestring.methods.forecast.forecasts import Forecasts
+from shoestring.methods.forecast.milestones import first_step, milestones, next_milestone
+from shoestring.methods.forecast.prices import (
+    measured_prices,
+    prices_in_words,
+    scarcest,
+    shares_left,
+    step_prices,
+    steps_to_buy,
+)
+from shoestring.methods.forecast.proposals import best_new, is_all_there_is, random_start
+from shoestring.methods.forecast.state import DecidedBy, ForecastState
+from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps
+from shoestring.models.threads import one_thread
+from shoestring.schedulers.rungs import top_resource
+
+# With this many full trainings in the budget, two can be spent on a check; some must be left to act on what it says.
+_MANY_TRAININGS, _LEFT_TO_ACT = 20, 3
+# The end game is in the last quarter of the budget.
+_END_GAME = 0.25
+# By then something was trained to its end, so that early readings can be checked.
+_FIRST_END = 0.75
+_CHECK = "a check whether early readings say something about the end"
+_MISLED = "early readings mislead, as a trial that looked bad early ended best"
+_SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Spend the budget where the forecast of the end improves most per step.
+
+    The first ``startup`` configurations are random. Later ones come from a ``pool`` of so many configurations (all of
+    a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
+    that goes to promotions by rank; these promote the best 1/``eta`` of each rung.
+    """
+
+    startup: int = 10
+    pool: int = 2000
+    guard: float = 1 / 3
+    eta: float = 3
+    reference: ClassVar[str] = (
+        "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
+        "the process and the rule are shoestring's own"
+    )
+
+    def __post_init__(self) -> None:
+        check_whole(self, startup=1, pool=1)
+        check_number(self, "guard", "a share of the steps, between 0 and 1", 0, 1, "[]")
+        check_number(self, "eta", "a number above 1: the best 1/eta are promoted", 1, ends="()")
+
+    def decide(self, history: History, rng: np.random.Generator) -> Decision:
+        """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
+        last = top_resource(history, "forecast")
+        startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
+        first = first_step(history, last, startup)
+        if history.queue:
+            enqueued = first_enqueued(history)
+            return Start(first, enqueued.reason, enqueued.config)
+        informed = any(step in milestones(last) and not trial.replicate for trial, step, _ in history.readings)
+        if len(history.arms) < startup or not informed:
+            why = f"one of the first {math.ceil(startup)} configurations"
+            start = random_start(history, rng, first, why)
+            if start is not None or not informed:
+                return start or nothing_left(history)
+        return self._decide_by_model(history, rng, first)
+
+    @one_thread()
+    def _decide_by_model(self, history: History, rng: np.random.Generator, first: int) -> Decision:
+        state = self._state(history)
+        forecasts = state.forecasts()
+        return (
+            _check(state, forecasts, history)
+            or _end_game(state, forecasts, history)
+            or self._promotion(state, forecasts, history)
+            or self._most_improvement(state, forecasts, history, rng, first)
+        )
+
+    def _state(self, history: History) -> ForecastState:
+        last = top_resource(history, "forecast")
+        state = history.cached(("forecast", self), lambda: ForecastState(history, self.pool, last))
+        state.update(history)
+        return state
+
+    @one_thread()
+    def belief(self, history: History, trials: Sequence[TrialRecord]) -> list[CurveBelief]:
+        """The forecasts of the best loss so far of these trials, at their next milestones."""
+        state = self._state(history)
+        if not np.isfinite(state.readings.losses).any():
+            return [CurveBelief() for _ in trials]
+        forecasts = state.forecasts_by_ends() if state.misled else state.forecasts_of_readings()
+        return [_belief(state, forecasts, trial) for trial in trials]
+
+    def _promotion(self, state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
+        """(2) The best paused trial in the top 1/eta of its rung, the highest rung first."""
+        if state.granted.steps["guard"] >= self.guard * history.ledger.steps:
+            return None
+        safe, column_of = forecasts.safe, state.columns.of_arm
+
+        def ranks(arm: int) -> bool:
+            return bool(safe[column_of[arm]]) and not state.repeats(arm)
+
+        def waits_before(arm: int, step: int) -> bool:
+            trial = history.arms[arm].trials[0]
+            return trial.state == "paused" and trial.step < step
+
+        found = state.rungs.promotion(self.eta, ranks, waits_before)
+        if found is None:
+            return None
+        reason = f"ranked {found.place} of the {found.among} trials that reached step {found.step}"
+        return _advance(state, column_of[found.arm], reason, "guard")
+
+    def _most_improvement(
+        self, state: ForecastState, forecasts: Forecasts, history: History, rng: np.random.Generator, first: int
+    ) -> Decision:
+        """(3) The largest expected improvement at T per step to the next milestone."""
+        columns, unit = state.columns, scarcest(history)
+        measured = measured_prices(columns.trials, unit)
+        per_evaluation = remaining_steps(history) / max(history.ledger.free("evaluations"), 1)
+        price = steps_to_buy(columns, state.last, per_evaluation) * step_prices(measured, columns.points, state.embed)
+        gain = np.where(columns.trainable, forecasts.improvement / price, -1.0)
+        best = int(np.argmax(gain))
+        if gain[best] < 0:
+            new = random_start(history, rng, first, "the pool is used up: a new configuration")
+            return new or _repetition(state) or nothing_left(history)
+        per = f"the largest expected improvement per {_SINGULAR[unit]}{prices_in_words(measured)}"
+        per += failures_in_words(state.failed_at, len(columns.arm_at))
+        if best in columns.arm_at:
+            return _advance(state, best, f"{_describe(state, forecasts, history.sign, best)}, {per}", "model")
+        quota = state.neighbours.within_quota(state.granted.started["model"])
+        draw_near = quota and not is_all_there_is(columns.pool, self.pool, history.codec)
+        config, mean, parent = best_new(history, rng, columns, forecasts, best, draw_near)
+        near = f" near configuration {parent}" if parent >= 0 else ""
+        end = _in_users_units(forecasts, history.sign, mean)
+        reason = f"a new configuration{near} with a forecast of {end} has {per}"
+        return Start(first, reason, config, state=DecidedBy("model", parent))
+
+
+def _check(state: ForecastState, forecasts: Forecasts, history: History) -> Decision | None:
+    """(0) Do early readings say something about the end? If not, go by the ends alone."""
+    left = remaining_steps(history)
+    if state.misled:
+        return _by_ends(state, left)
+    whole = left + history.ledger.steps + history.ledger.committed_steps
+    if state.checked is not None or left < _LEFT_TO_ACT * state.last or whole < _MANY_TRAININGS * state.last:
+        return None
+    return _worse_end(state) if state.ends else _first_end(state, forecasts, history)
+
+
+def _first_end(state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
+    """The first part of the check: something that looks good is trained to its end."""
+    column = _best_paused(state, forecasts)
+    ending = any(trial.until == state.last for trial in history.running.values())
+    if ending or column is None or min(shares_left(history).values()) > _FIRST_END:
+        return None
+    reason = f"has the best forecast of all paused trials: the first part of {_CHECK}"
+    return _finish(state, column, reason, "first end")
+
+
+def _worse_end(state: ForecastState) -> Continue | None:
+    """The second part of the check: something that looked bad early is trained to its end."""
+    columns = [state.columns.of_arm[arm] for arm in worse_half(state.curves)]
+    paused = [column for column in columns if state.columns.paused[column]]
+    reason = f"was in the worse half after its first step: {_CHECK}"
+    return _finish(state, paused[0], reason, "check") if paused else None
+
+
+def _by_ends(state: ForecastState, left: float) -> Decision | None:
+    """Train to its end what has the largest expected improvement by the ends of other trainings."""
+    columns = state.columns
+    possible = columns.trainable & (state.last - columns.step <= left)
+    column = int(np.argmax(np.where(possible, state.forecasts_by_ends().improvement, -1.0)))
+    if not possible[column]:
+        return None
+    reason = f"has the largest expected improvement by the ends of trainings alone: {_MISLED}"
+    if column in columns.arm_at:
+        return _finish(state, column, reason, "ends")
+    return Start(state.last, f"a new configuration {reason}", columns.pool.config(column), state=DecidedBy("ends"))
+
+
+def _end_game(state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
+    """(1) Little is left: the configuration with the best forecast continues."""
+    column, left = _best_paused(state, forecasts), remaining_steps(history)
+    if column is None or left == math.inf or min(shares_left(history).values()) > _END_GAME:
+        return None
+    if left > state.last / 2 and left > state.last - state.columns.step[column]:
+        return None
+    described = _describe(state, forecasts, history.sign, column)
+    return _advance(
+        state, column, f"{format_steps(left)} left and {described}, the best of all paused trials", "end game"
+    )
+
+
+def _best_paused(state: ForecastState, forecasts: Forecasts) -> int | None:
+    """The column of the paused trial with the best forecast that is not likely to fail."""
+    safe = state.columns.paused & forecasts.safe
+    return int(np.argmin(np.where(safe, forecasts.mean, np.inf))) if safe.any() else None
+
+
+def _repetition(state: ForecastState) -> Continue | None:
+    """Continue a configuration that repeats another one, where nothing else is left."""
+    trials = state.columns.trials.items()
+    waiting = (column for column, trial in trials if trial.state == "paused" and trial.step < state.last)
+    column = next(waiting, None)
+    reason = "nothing else is left, so that a configuration with the readings of another one continues"
+    return None if column is None else _advance(state, column, reason, "repetition")
+
+
+def _advance(state: ForecastState, column: int, reason: str, rule: str) -> Continue:
+    """Continue a trial to its next milestone."""
+    trial = state.columns.trial(column)
+    return Continue(trial.index, next_milestone(state.last, trial.step), reason, state=DecidedBy(rule))
+
+
+def _finish(state: ForecastState, column: int, reason: str, rule: str) -> Continue:
+    """Train a trial to its end."""
+    trial = state.columns.trial(column)
+    return Continue(trial.index, state.last, f"trial {trial.index} {reason}", state=DecidedBy(rule))
+
+
+def _belief(state: ForecastState, forecasts: Forecasts, trial: TrialRecord) -> CurveBelief:
+    if trial.arm not in state.curves or trial.replicate:
+        return CurveBelief()
+    column = state.columns.of_arm[trial.arm]
+    steps = [step for step in milestones(state.last) if step > state.columns.step[column]]
+    return forecasts.curve(state.columns.points[column], steps)
+
+
+def _in_users_units(forecasts: Forecasts, sign: float, mean: float) -> str:
+    """A forecast as a reading."""
+    loss = sign * forecasts.loss(mean)
+    return f"{loss:.4g} or better" if mean < forecasts.best else f"{loss:.4g}"
+
+
+def _describe(state: ForecastState, forecasts: Forecasts, sign: float, column: int) -> str:
+    """The forecast of a started configuration, and the best one of the other paused trials."""
+    columns, mean = state.columns, forecasts.mean
+    end = _in_users_units(forecasts, sign, mean[column])
+    text = f"trial {columns.trial(column).index} has a forecast of {end} at step {state.last}"
+    others = [other for other in columns.paused.nonzero()[0].tolist() if other != column]
+    if others:
+        rival = min(others, key=mean.__getitem__)
+        text += f" (trial {columns.trial(rival).index}: {_in_users_units(forecasts, sign, mean[rival])})"
+    return text

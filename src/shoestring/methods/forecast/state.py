@@ -1,0 +1,220 @@
+"""The knowledge of a study that decisions are made from: it follows the log event by event.
+
+It is the same when it is rebuilt from the log: events are taken in the order of the log, so the arithmetic is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import merge
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from shoestring._arrays import Array, Codes
+from shoestring.core.decisions import read_state
+from shoestring.core.events import Granted
+from shoestring.core.history import FAILED, Cursor, History, TrialRecord
+from shoestring.methods.forecast.checks import early_readings_mislead, ends_of
+from shoestring.methods.forecast.columns import Columns
+from shoestring.methods.forecast.copies import Duplicates, Neighbours
+from shoestring.methods.forecast.failures import failure_model
+from shoestring.methods.forecast.forecasts import Forecasts
+from shoestring.methods.forecast.milestones import milestones
+from shoestring.methods.forecast.readings import Readings
+from shoestring.methods.forecast.rungs import Rungs
+from shoestring.models.curve_process import CurveProcess
+from shoestring.samplers.candidates import embedding
+
+
+@dataclass(frozen=True)
+class DecidedBy:
+    """The state of a grant: the rule that decided it, such as "guard" or "model".
+
+    ``parent`` is the configuration that a new one was drawn near; -1 if there is none.
+    """
+
+    rule: str
+    parent: int = -1
+
+
+class GrantedByRule:
+    """Per rule, the ``steps`` that it granted, how many configurations it ``started``, and its ``arms`` in order."""
+
+    def __init__(self) -> None:
+        self.steps: Counter[str] = Counter()
+        self.started: Counter[str] = Counter()
+        self.arms: dict[str, list[int]] = {}
+
+    def add(self, rule: str, grant: Granted) -> None:
+        self.steps[rule] += grant.until - grant.start
+        self.started[rule] += grant.config is not None
+        self.arms.setdefault(rule, []).append(grant.arm)
+
+
+class ForecastState:
+    """What is known of a study. ``last`` is the last step of a full training.
+
+    ``columns`` and ``readings`` are what the process needs, ``curves`` has by arm the best loss so far at each
+    milestone, ``rungs`` ranks arms, ``neighbours`` and ``duplicates`` are the arms that repeat another one,
+    ``failed_at`` are the steps at which trials failed, and ``granted`` is what each rule has decided.
+    """
+
+    def __init__(self, history: History, pool: int, last: int) -> None:
+        choices, is_table = tuple(bool(n) for n in history.codec.choices), history.codec.rows is not None
+
+        def new_process(points: Array) -> CurveProcess:
+            return CurveProcess(points, last, choices, is_table)
+
+        self.last = last
+        self.columns = Columns(history, pool)
+        self.readings = Readings(self.columns, new_process)
+        self.curves: dict[int, dict[int, float]] = {}
+        self.rungs = Rungs(last)
+        self.neighbours, self.duplicates = Neighbours(self.curves), Duplicates()
+        self.failed_at: list[int] = []
+        self.granted = GrantedByRule()
+        self.embed = embedding(history)
+        self._lowest: dict[int, float] = {}
+        self._new_events = _NewEvents()
+
+    def update(self, history: History) -> None:
+        """Take in what is new in the history."""
+        self.columns.pool.update(history)
+        changed = set()
+        for event in self._new_events.of(history):
+            if isinstance(event, Granted):
+                self._take_in_grant(event)
+                changed.add(event.arm)
+            else:
+                self._take_in_outcome(event)
+                changed.add(event.trial.arm)
+        changed |= {child for child, parent in self.neighbours.parent.items() if parent in changed}
+        for arm in changed & self.columns.of_arm.keys():
+            self.columns.update(arm, self.repeats(arm), self.last)
+
+    def _take_in_grant(self, grant: Granted) -> None:
+        decided = read_state(DecidedBy, grant.state)
+        if decided is not None:
+            self.granted.add(decided.rule, grant)
+        if decided is not None and decided.parent >= 0:
+            self.neighbours.parent[grant.arm] = decided.parent
+        self.readings.expect(grant)
+
+    def _take_in_outcome(self, event: _Outcome) -> None:
+        trial, step, loss = event
+        if loss is None:
+            self.readings.forget(trial.index)
+            self._take_in_closing(trial)
+            return
+        due = self.readings.due(trial.index, step)
+        if not trial.replicate:
+            self._take_in_loss(trial.arm, step, loss, due)
+        if due is not None:
+            self.readings.forget(due)
+
+    def _take_in_loss(self, arm: int, step: int, loss: float, due: int | None) -> None:
+        """A loss of an arm; ``due`` is the trial that this reading was expected from, if it was."""
+        lowest = self._lowest[arm] = min(loss, self._lowest.get(arm, loss))
+        self._start(arm)
+        if step not in milestones(self.last):
+            return
+        self.curves.setdefault(arm, {})[step] = lowest
+        self.duplicates.take_in(arm, step, loss)
+        self.readings.add(self.columns.of_arm[arm], step, lowest, due)
+        self.rungs.add(arm, step, lowest)
+
+    def _take_in_closing(self, trial: TrialRecord) -> None:
+        """A failed trial ranks last on the rung of its last grant; one without readings has an infinite first loss.
+
+        A late failure is not a reading: good configurations are trained longer, so they have more chances to fail, and
+        the process would shun their regions. The regression of failures learns from both.
+        """
+        if trial.state not in FAILED or trial.replicate:
+            return
+        self._start(trial.arm)
+        self.curves.pop(trial.arm, None)
+        if not trial.step:
+            self.readings.add(self.columns.of_arm[trial.arm], 1, math.inf)
+        self.failed_at.append(trial.step + 1)
+        self.rungs.add_failed(trial.arm, trial.until)
+
+    def _start(self, arm: int) -> None:
+        point = self.columns.start(arm)
+        if point is not None:
+            self.readings.process.add_column(point)
+
+    def repeats(self, arm: int) -> bool:
+        """Whether a configuration has shown nothing that another one has not: it is not continued."""
+        return self.neighbours.behind(arm) or self.duplicates.is_duplicate(arm)
+
+    @property
+    def checked(self) -> int | None:
+        """The arm of the check, None before there is one."""
+        return next(reversed(self.granted.arms.get("check", [])), None)
+
+    @property
+    def misled(self) -> bool:
+        """Whether the check found that early readings mislead."""
+        checked, by_ends = self.checked, self.granted.arms.get("ends", [])
+        return checked is not None and early_readings_mislead(self.ends, checked, by_ends)
+
+    @property
+    def ends(self) -> dict[int, float]:
+        return ends_of(self.curves, self.last)
+
+    def forecasts(self) -> Forecasts:
+        """Forecasts with the next readings of running trials imputed with the posterior mean."""
+        return self._forecasts(self.readings.process, self.readings.columns, self.readings.losses)
+
+    def forecasts_of_readings(self) -> Forecasts:
+        """Forecasts without what is imputed."""
+        return self._forecasts(self.readings.process.observed(), self.readings.columns, self.readings.losses)
+
+    def forecasts_by_ends(self) -> Forecasts:
+        """Forecasts from the trials that were trained to their end, and from no other reading."""
+        process, columns = self.readings.process_of_ends(self.ends, self.last)
+        return self._forecasts(process, columns, np.array(list(self.ends.values())))
+
+    def _forecasts(self, process: CurveProcess, places: Codes, losses: Array) -> Forecasts:
+        columns = self.columns
+        started = np.array(sorted(columns.arm_at))
+        points, step, failed = columns.points[started], columns.step[started], columns.failed[started]
+        failures = failure_model(points, step, failed, self.failed_at, self.embed)
+        return Forecasts(process, places, losses, columns, failures)
+
+
+class _Outcome(NamedTuple):
+    """A reading of a trial, or with a loss of None its closing."""
+
+    trial: TrialRecord
+    step: int
+    loss: float | None
+
+
+_Placed = tuple[int, int, Granted | _Outcome]
+
+
+class _NewEvents:
+    """The grants, readings and closings of a history since it was last read, in the order of the log."""
+
+    def __init__(self) -> None:
+        self._grants, self._readings, self._closings = Cursor(), Cursor(), Cursor()
+
+    def of(self, history: History) -> Iterator[Granted | _Outcome]:
+        grants, closings = self._grants.new(history.grants), self._closings.new(history.closings)
+        readings = self._readings.new(history.readings)
+        known = len(history.readings) - len(readings)
+        before = known + len(history.closings) - len(closings)
+        # What came first has a lower place; at the same place a closing is before a reading, and a grant before both.
+        closed = ((trial.closed_after, 0, _Outcome(trial, trial.step, None)) for trial in closings)
+        read = ((place, 1, _Outcome(*reading)) for place, reading in enumerate(readings, known))
+        outcomes = merge(closed, read, key=itemgetter(0, 1))
+        told: Iterator[_Placed] = ((place, 1, outcome) for place, (_, _, outcome) in enumerate(outcomes, before))
+        places = history.granted_after[len(history.grants) - len(grants) :]
+        granted: Iterator[_Placed] = ((place, 0, grant) for place, grant in zip(places, grants, strict=True))
+        yield from (event for _, _, event in merge(granted, told, key=itemgetter(0, 1)))

@@ -1,0 +1,1 @@
+"""Commands as objectives: programs in any language that print their readings."""

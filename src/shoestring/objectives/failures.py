@@ -1,0 +1,47 @@
+"""How the end of a trial is reported, and what is said of an exception."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from pathlib import Path
+
+from shoestring.errors import CommandError
+from shoestring.objectives.job import Job, Report
+
+# What calls an objective is never the place of an error in it.
+_CALLERS = str(Path(__file__).parent)
+_LIBRARIES = tuple(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
+
+
+def ended(job: Job, step: int) -> Report:
+    """The report of a trial that has no more steps: a normal end, unless it never gave a reading."""
+    if step > 1:
+        return Report(job.trial, step, "finished")
+    return Report(job.trial, step, "failed", message="it ended without a reading")
+
+
+def failed(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
+    return Report(job.trial, step, "failed", message=prefix + error_line(error))
+
+
+def error_line(error: BaseException) -> str:
+    """An exception in one line, with the place in the user's code that raised it."""
+    try:
+        message = str(error)[:1000]
+    except Exception:
+        message = "its message cannot be shown"
+    if isinstance(error, CommandError):
+        return message  # what raised it is no code of the user's
+    file, line = _place(error)
+    if isinstance(error, SyntaxError):
+        file, line, message = error.filename or "", error.lineno, error.msg
+    return f"{type(error).__name__}: {message}" + (f" ({Path(file).name}:{line})" if file else "")
+
+
+def _place(error: BaseException) -> tuple[str, int | None]:
+    """The file and line of the user that led to an error: not where a library raised it, if that can be told apart."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_CALLERS)]
+    own = [frame for frame in frames if not frame.filename.startswith((*_LIBRARIES, "<frozen "))]
+    found = own or frames
+    return (found[-1].filename, found[-1].lineno) if found else ("", None)

@@ -1,0 +1,179 @@
+"""How a study went along its budget: the optimisation history, the burn-down, and where the budget went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoestring.core.budget import UNITS
+from shoestring.errors import BudgetError
+from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thinned
+from shoestring.plots.plot import Plot
+from shoestring.plots.style import DASHES, STATE_STYLES, category, scale
+from shoestring.views.formatting import amount, number
+from shoestring.views.trace import Source, Trace, trace_of
+
+_MOST_BARS = 12
+
+
+@dataclass(frozen=True)
+class OptimisationHistory:
+    """Every reading at what had been spent by then, and the best so far. ``limit`` is the budget, if it has one."""
+
+    name: str
+    unit: str
+    spent: tuple[float, ...]
+    values: tuple[float, ...]
+    best: tuple[float, ...]
+    limit: float | None
+    note: str = ""
+
+    def picture(self) -> Picture:
+        title = f"{self.name}: best value against the budget"
+        if self.note:
+            return Picture(title, note=self.note)
+        axis = scale(self.values)
+        shown = thinned(len(self.values))
+        turns = _turns(self.best)
+        spent, best = [self.spent[i] for i in turns], [self.best[i] for i in turns]
+        marks = (
+            Dots(self.spent[shown], self.values[shown], STATE_STYLES["paused"].color, "reading", opacity=0.8),
+            Line(spent, best, STATE_STYLES["finished"].color, "best so far", width=2.2, steps=True),
+        )
+        x_range = (-0.02 * self.limit, 1.02 * self.limit) if self.limit else None
+        panel = Panel(
+            marks, "", f"{self.unit} spent{axis.remark}", "value", False, axis.log, None, None, x_range, axis.range
+        )
+        return Picture(title, (panel,))
+
+
+def _turns(values: Sequence[float]) -> list[int]:
+    """Where a value that is held until the next one changes, and the last place."""
+    return [i for i, value in enumerate(values) if i in (0, len(values) - 1) or value != values[i - 1]]
+
+
+@Plot
+def history(study: Source, *, unit: str | None = None) -> OptimisationHistory:
+    """Optimisation history: the readings and the best so far, with the budget on the x axis."""
+    trace = trace_of(study)
+    unit = _known_unit(trace, unit)
+    spent = trace.spent(unit)[trace.reported]
+    losses = np.array([loss for _, _, loss in trace.history.readings])
+    sign, note = trace.history.sign, trace.why_empty()
+    best = np.minimum.accumulate(losses) if len(losses) else losses
+    limit = trace.history.ledger.budget.limits().get(unit)
+    return OptimisationHistory(trace.name, unit, tuple(spent), tuple(sign * losses), tuple(sign * best), limit, note)
+
+
+@dataclass(frozen=True)
+class BurnDown:
+    """The share of each unit of the budget that was left, over the time in seconds."""
+
+    name: str
+    seconds: tuple[float, ...]
+    left: dict[str, tuple[float, ...]]
+    limits: dict[str, float]
+    note: str = ""
+
+    def picture(self) -> Picture:
+        title = f"{self.name}: what is left of the budget"
+        if self.note:
+            return Picture(title, note=self.note)
+        marks = [
+            Line(self.seconds, shares, category(i), f"{unit} (of {amount(unit, self.limits[unit])})", DASHES[i % 3],
+                 2.0, steps=True)
+            for i, (unit, shares) in enumerate(self.left.items())
+        ]  # fmt: skip
+        percent = [(at / 100, f"{at} %") for at in range(0, 101, 25)]
+        label = "seconds since the first grant"
+        return Picture(title, (Panel(marks, "", label, "left", y_ticks=percent, y_range=(-0.02, 1.04)),))
+
+
+@Plot
+def burn_down(study: Source) -> BurnDown:
+    """Budget burn-down: the share of each unit of the budget that is left, over time."""
+    trace = trace_of(study)
+    limits = trace.history.ledger.budget.limits()
+    keep = _places(len(trace.balances))
+    left = {unit: tuple(np.clip(1 - trace.spent(unit)[keep] / limit, 0, 1)) for unit, limit in limits.items()}
+    times = trace.times()[keep]
+    note = trace.why_no_runs() or ("" if times.any() else "No time was measured yet.")
+    return BurnDown(trace.name, tuple(times), left, limits, note)
+
+
+def _places(count: int) -> list[int]:
+    """Few enough of so many positions to draw, the last one included."""
+    return sorted({*range(count)[thinned(count)], count - 1})
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What was spent of a unit, by configuration (the largest first) and by rung; both add up to ``total``."""
+
+    name: str
+    unit: str
+    total: float
+    configurations: tuple[tuple[int, float], ...]
+    rungs: tuple[tuple[int, float], ...]
+    best: int | None
+    note: str = ""
+
+    def picture(self) -> Picture:
+        title = f"{self.name}: where the {self.unit} went"
+        if self.note or not self.total:
+            return Picture(title, note=self.note or f"Nothing was spent of the {self.unit} yet.")
+        shown = self.configurations[:_MOST_BARS]
+        bars = [(f"{arm}{' (best)' if arm == self.best else ''}", part) for arm, part in shown]
+        rest = self.configurations[_MOST_BARS:]
+        if rest:
+            bars.append((f"{len(rest)} others", sum(part for _, part in rest)))
+        rungs = [(f"to step {step}", part) for step, part in self.rungs]
+        return Picture(
+            title, (self._panel(bars, "by configuration", 0), self._panel(rungs, "by the step that was granted", 1))
+        )
+
+    def _panel(self, bars: list[tuple[str, float]], title: str, color: int) -> Panel:
+        y = [float(len(bars) - 1 - i) for i in range(len(bars))]
+        shares = [100 * part / self.total for _, part in bars]
+        mark = Bars(y, [0.0] * len(y), shares, category(color))
+        ticks = [(at, label) for at, (label, _) in zip(y, bars, strict=True)]
+        label = f"% of {number(float(self.total))} {self.unit}"
+        return Panel((mark,), title, label, y_ticks=ticks, y_range=bar_range(len(bars)), rows=len(bars))
+
+
+@Plot
+def shares(study: Source, *, unit: str | None = None) -> Shares:
+    """Where the budget went: the share of each configuration, and of the grants up to each step.
+
+    By default in the unit of which the largest share is spent, but in steps rather than in evaluations if there are
+    steps: every configuration has the same number of evaluations.
+    """
+    trace = trace_of(study)
+    if unit is None and trace.unit == "evaluations" and (trace.history.max_resource or 1) > 1:
+        unit = "steps"
+    unit = _known_unit(trace, unit)
+    arms: dict[int, float] = {}
+    rungs: dict[int, float] = {}
+    for span in trace.spans:
+        used = trace.charged(span, unit)
+        arms[span.arm] = arms.get(span.arm, 0.0) + used
+        rungs[span.goal] = rungs.get(span.goal, 0.0) + used
+    best = trace.best()
+    ordered = sorted(arms.items(), key=lambda item: (-item[1], item[0]))
+    return Shares(
+        trace.name,
+        unit,
+        sum(arms.values()),
+        tuple(ordered),
+        tuple(sorted(rungs.items())),
+        best.arm if best else None,
+        trace.why_no_runs(),
+    )
+
+
+def _known_unit(trace: Trace, unit: str | None) -> str:
+    if unit is not None and unit not in UNITS:
+        raise BudgetError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
+    return unit or trace.unit

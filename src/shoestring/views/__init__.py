@@ -1,0 +1,1 @@
+"""A study as plain values for people: no terminal, no HTML, no drawing."""

@@ -1,0 +1,42 @@
+"""Sparklines of a study, which ``status`` and ``watch`` show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shoestring.core.budget import UNITS
+from shoestring.core.history import History
+from shoestring.views.formatting import amount, duration, number, sparkline, with_unit
+
+_POINTS = 40
+
+
+def leading_unit(history: History) -> str:
+    """The unit of the budget of which the largest share is spent; steps if that is as good as any."""
+    ledger = history.ledger
+    spent = {unit: ledger.spent()[unit] / limit for unit, limit in ledger.budget.limits().items()}
+    return max(spent, key=lambda unit: spent[unit])
+
+
+def trend_rows(history: History) -> Iterator[tuple[str, str]]:
+    """Sparklines of the best value so far and of what is left of the budget, each with its ends."""
+    losses = [loss for _, _, loss in history.readings]
+    if len(losses) < 2:
+        return
+    best = history.sign * np.minimum.accumulate(losses)
+    yield "best so far", f"{number(float(best[0]))} {sparkline(best.tolist())} {number(float(best[-1]))}"
+    if history.grants:
+        yield "burn-down", _burn_down(history)
+
+
+def _burn_down(history: History) -> str:
+    """What was left of the budget at each grant, and what is left now."""
+    unit = leading_unit(history)
+    limit, place = history.ledger.budget.limits()[unit], UNITS.index(unit)
+    left = [limit - row[place] for row in history.spent_before] + [limit - history.ledger.spent()[unit]]
+    times = [grant.at - history.grants[0].at for grant in history.grants] + [history.now - history.grants[0].at]
+    line = np.interp(np.linspace(0.0, times[-1], _POINTS), times, left).tolist()
+    rest = with_unit(unit, max(left[-1], 0.0))
+    return f"{amount(unit, left[0])} {sparkline(line)} {rest}, {duration(times[-1])}"

@@ -1,0 +1,44 @@
+"""Trials as plain rows, for data frames and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from shoestring._tables import with_own_names
+from shoestring.core.history import TrialRecord
+from shoestring.core.readings import Reading
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def summary_row(trial: TrialRecord) -> dict[str, Any]:
+    """One row for the trial; a parameter called like a column of ours gets a longer name."""
+    return with_own_names({"trial": trial.index}, "config", trial.facts())
+
+
+def reading_rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
+    """One row for each reading; a trial without a reading has one row with an empty value."""
+    none: Reading = Reading(None)  # type: ignore[arg-type]
+    for step, reading in trial.readings.items() or [(0, none)]:
+        row: dict[str, Any] = {
+            "trial": trial.index,
+            "arm": trial.arm,
+            "replicate": trial.replicate,
+            "state": trial.state,
+            "step": step,
+            "value": reading.value,
+            "cost": reading.cost,
+            "seed": trial.seed,
+        }
+        yield with_own_names(with_own_names(row, "metric", reading.metrics), "config", trial.config)
+
+
+def frame(rows: list[dict[str, Any]], need: str) -> pandas.DataFrame:
+    """Rows as a data frame; ``need`` says what to do without pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(need) from None
+    return pandas.DataFrame(rows)

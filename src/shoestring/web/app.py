@@ -1,0 +1,341 @@
+"""The web application: it reads the log of a storage and renders pages.
+
+Security is in ``guard.py``. There is no CORS, scripts and styles come from files of the package alone, and files of
+trials are served only from the folder of their trial, as downloads. Actions are off unless they are allowed, and need a
+secret that only the pages have.
+
+The event loop does nothing but wait: one thread answers what is quick, another one what is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import secrets
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import parse_qs, quote
+
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.convertors import PathConvertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from shoestring import plots
+from shoestring.core.history import TrialRecord
+from shoestring.errors import MethodError, ShoestringError
+from shoestring.objectives.folders import entries, is_folder, open_file
+from shoestring.views.selection import cells_of, columns_of
+from shoestring.views.trace import Trace
+from shoestring.web import pages
+from shoestring.web.actions import ACTIONS, act
+from shoestring.web.guard import Guard, read_body
+from shoestring.web.links import url
+from shoestring.web.reader import Reader, ReaderThread, Storage
+from shoestring.web.rendering import NARROW, WIDE
+
+_LONGEST_FORM = 100_000
+_LONGEST_MESSAGE = 300
+# So many files of a trial are listed, and so many are looked at.
+_MOST_FILES, _LOOKED_AT = 200, 20_000
+# Server-sent events: seconds between two comments that keep the line open.
+_QUIET = 15.0
+
+Answer = Callable[[Reader, Request], str]
+
+
+class FileConvertor(PathConvertor):
+    """A path in an address, which may have line ends."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("file", FileConvertor())
+
+
+class Dashboard:
+    """The answers to requests; ``quick`` and ``slow`` are the threads that read the log for them."""
+
+    def __init__(self, storage: Storage, allow_actions: bool) -> None:
+        self._storage = storage
+        self._secret = secrets.token_urlsafe(24) if allow_actions else None
+        self.quick, self.slow = ReaderThread(storage, "quick"), ReaderThread(storage, "slow")
+        self.every = 1.0
+        self.closing = False  # streams end when it is set
+
+    def routes(self) -> list[Route]:
+        study = "/study/{name}"
+        trial = f"{study}/trial/{{index}}"
+        return [
+            Route("/", self._html(self.quick, lambda reader, _: pages.list_page(reader.overviews()))),
+            Route("/fragment", self._html(self.quick, lambda reader, _: pages.list_body(reader.overviews()))),
+            Route("/events", self._events(lambda reader, _: pages.list_version(reader.overviews()))),
+            Route("/compare", self._html(self.quick, _compare_studies)),
+            Route("/regret", self._svg(self.slow, _regret)),
+            Route("/static/style.css", self.style),
+            Route("/static/dashboard.js", self.script),
+            Route(study, self._html(self.quick, self.study)),
+            Route(f"{study}/fragment", self._html(self.quick, self.study_head)),
+            Route(f"{study}/events", self._events(lambda reader, request: reader.version(_name(request)))),
+            Route(f"{study}/trials.json", self.trials),
+            Route(f"{study}/plot/{{kind}}", self.plot),
+            Route(f"{study}/part/{{part}}", self._html(self.quick, _part)),
+            Route(f"{study}/curves", self._svg(self.quick, _chosen_curves)),
+            Route(f"{study}/compare", self._html(self.quick, _compare_trials)),
+            Route(f"{study}/do/{{action}}", self.act, methods=["POST"]),
+            Route(trial, self._html(self.slow, lambda *given: pages.trial_page(*_trial_content(*given)))),
+            Route(f"{trial}/fragment", self._html(self.slow, lambda *given: pages.trial_body(*_trial_content(*given)))),
+            Route(f"{trial}/file/{{path:file}}", self.file),
+        ]
+
+    def _html(self, thread: ReaderThread, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return HTMLResponse(await thread.ask(answer, request))
+
+        return endpoint
+
+    def _svg(self, thread: ReaderThread, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return Response(await thread.ask(answer, request), media_type="image/svg+xml")
+
+        return endpoint
+
+    def _events(self, version: Answer) -> Callable[[Request], Awaitable[Response]]:
+        """Server-sent events: one whenever the version has changed; they end when it cannot be read any more."""
+
+        async def lines(request: Request, first: str) -> AsyncIterator[str]:
+            now, last, quiet = first, "", 0.0
+            while not self.closing:
+                if now != last or quiet >= _QUIET:
+                    yield f"data: {now}\n\n" if now != last else ": still here\n\n"
+                    last, quiet = now, 0.0
+                await asyncio.sleep(self.every)
+                quiet += self.every
+                try:
+                    now = await self.quick.ask(version, request)
+                except ShoestringError:
+                    return
+
+        async def endpoint(request: Request) -> Response:
+            first = await self.quick.ask(version, request)
+            return StreamingResponse(lines(request, first), media_type="text/event-stream")
+
+        return endpoint
+
+    def study(self, reader: Reader, request: Request) -> str:
+        trace = reader.trace(_name(request))
+        return pages.study_page(trace, reader.workers(trace), reader.version(trace.name), self._secret)
+
+    def study_head(self, reader: Reader, request: Request) -> str:
+        trace = reader.trace(_name(request))
+        return pages.study_head(trace, reader.workers(trace), self._secret)
+
+    async def trials(self, request: Request) -> Response:
+        """The trials that changed since a position of the log, as columns and rows of plain values."""
+        since = request.query_params.get("since", "0")
+        position = _number(since)
+        if position is None:
+            raise HTTPException(400, "since must be a position of the log")
+        answer = await self.quick.ask(lambda reader: _trials_json(reader.trace(_name(request)), position))
+        return Response(answer, media_type="application/json")
+
+    async def plot(self, request: Request) -> Response:
+        kind = request.path_params["kind"]
+        if kind not in (*pages.PLOTS, *pages.ON_DEMAND):
+            raise HTTPException(404, "there is no such plot")
+        thread = self.quick if kind in pages.PLOTS else self.slow
+        return await self._svg(thread, lambda reader, _: _picture(reader, request, kind))(request)
+
+    async def act(self, request: Request) -> Response:
+        """Change a study: an event in its log."""
+        if self._secret is None:
+            raise HTTPException(403, "actions are off: start the dashboard with --allow-actions")
+        form, action = await _form(request), request.path_params["action"]
+        if not hmac.compare_digest(form.get("secret", "").encode(), self._secret.encode()):
+            raise HTTPException(403, "this form is not one of this dashboard: load the page of the study again")
+        if action not in ACTIONS:
+            raise HTTPException(404, f"there is no such action; there are {', '.join(ACTIONS)}")
+        try:
+            await self.slow.ask(lambda _: act(self._storage, _name(request), action, form))
+        except ShoestringError as error:
+            raise HTTPException(400, str(error)) from None
+        return RedirectResponse(url("study", _name(request)), 303)
+
+    async def file(self, request: Request) -> Response:
+        found = await self.quick.ask(_file, request)
+        return _download(found, request.path_params["path"].rpartition("/")[2])
+
+    async def style(self, request: Request) -> Response:
+        return Response(pages.stylesheet(), media_type="text/css")
+
+    async def script(self, request: Request) -> Response:
+        return Response(_static("dashboard.js"), media_type="text/javascript")
+
+
+def create_app(storage: Storage, *, token: str | None = None, allow_actions: bool = False) -> Starlette:
+    """The application for the studies of a storage. With ``token``, every request needs it; actions need one."""
+    if allow_actions and not token:
+        raise MethodError("a dashboard that allows actions needs a token: others on this machine can reach it too")
+    dashboard = Dashboard(storage, allow_actions)
+    app = Starlette(
+        routes=dashboard.routes(),
+        middleware=[Middleware(Guard, token=token)],
+        exception_handlers={HTTPException: _failed, ShoestringError: _failed},
+    )
+    app.state.dashboard = dashboard
+    return app
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """An error page; what a study cannot answer is "not found"."""
+    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (404, str(error))
+    return HTMLResponse(pages.error_page(detail), status)
+
+
+def _name(request: Request) -> str:
+    name: str = request.path_params["name"]
+    return name
+
+
+def _number(given: str) -> int | None:
+    """A number from an address, unless it is longer than any number of ours."""
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 16 else None
+
+
+def _trial(trace: Trace, given: str) -> TrialRecord:
+    index = _number(given)
+    if index is None or index >= len(trace.history.trials):
+        raise HTTPException(404, f"there is no trial {given[:20]}; the study has {len(trace.history.trials)}")
+    return trace.history.trials[index]
+
+
+def _trials_json(trace: Trace, since: int) -> str:
+    history = trace.history
+    names = list(history.codec.space.keys())
+    changed = (trial for trial in history.trials if trace.touched[trial.index] >= since)
+    rows = [
+        [*cells, message and message[:_LONGEST_MESSAGE], *map(trial.config.get, names)]
+        for trial in changed
+        for *cells, message in [cells_of(trial, history.sign)]
+    ]
+    answer = {"position": history.position, "columns": columns_of(history), "rows": rows}
+    return json.dumps(answer, default=str, allow_nan=False, separators=(",", ":"))
+
+
+def _picture(reader: Reader, request: Request, kind: str) -> str:
+    draw, width = getattr(plots, kind), _width(request)
+    options = {"at": _moment(request)} if kind == "forecast" else {}
+    trace = reader.trace(_name(request))
+    return reader.picture(
+        trace, f"{kind} {width} {options}", lambda trace: draw(trace, backend="svg", width=width, **options)
+    )
+
+
+def _moment(request: Request) -> float:
+    """One of the moments that the page offers, so that few pictures are kept."""
+    given = request.query_params.get("at")
+    return next((moment for moment in pages.MOMENTS if str(moment) == given), pages.MOMENTS[0])
+
+
+def _width(request: Request) -> int:
+    """Narrow or wide, so that few pictures are kept."""
+    return NARROW if request.query_params.get("width") == str(NARROW) else WIDE
+
+
+def _part(reader: Reader, request: Request) -> str:
+    if request.path_params["part"] not in pages.PARTS:
+        raise HTTPException(404, "there is no such part of the page")
+    return pages.part(reader.trace(_name(request)), request.path_params["part"])
+
+
+def _chosen_curves(reader: Reader, request: Request) -> str:
+    trace = reader.trace(_name(request))
+    chosen = [trial.index for trial in _chosen_trials(trace, request)]
+    return str(plots.curves(trace, trials=chosen, backend="svg", width=_width(request)))
+
+
+def _compare_trials(reader: Reader, request: Request) -> str:
+    trace = reader.trace(_name(request))
+    return pages.compare_trials(trace, _chosen_trials(trace, request))
+
+
+def _compare_studies(reader: Reader, request: Request) -> str:
+    return pages.compare_studies([(trace, reader.workers(trace)) for trace in _chosen_studies(reader, request)])
+
+
+def _regret(reader: Reader, request: Request) -> str:
+    try:
+        return str(plots.regret(_chosen_studies(reader, request), backend="svg", width=_width(request)))
+    except MethodError as error:
+        raise HTTPException(400, str(error)) from None
+
+
+def _chosen_studies(reader: Reader, request: Request) -> list[Trace]:
+    names = request.query_params.getlist("study")[:8]
+    if not names:
+        raise HTTPException(400, "say which studies: ?study=first&study=second")
+    return [reader.trace(name) for name in names]
+
+
+def _trial_content(reader: Reader, request: Request) -> tuple[Any, ...]:
+    trace = reader.trace(_name(request))
+    trial = _trial(trace, request.path_params["index"])
+    return trace, trial, trace.events(), _files(_folder(reader, trace.name, trial.index)), reader.version(trace.name)
+
+
+def _folder(reader: Reader, name: str, trial: int) -> Path:
+    return reader.log.directory() / name / f"trial-{trial}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a trial, relative to its folder; links are left out."""
+    seen = islice(entries(folder), _LOOKED_AT) if is_folder(folder.parent) else ()
+    found = (Path(name) for name, status in seen if stat.S_ISREG(status.st_mode))
+    return list(islice(found, _MOST_FILES))
+
+
+def _file(reader: Reader, request: Request) -> BinaryIO:
+    name, path = _name(request), request.path_params["path"]
+    folder = _folder(reader, name, _trial(reader.trace(name), request.path_params["index"]).index)
+    try:
+        return open_file(folder / path.lstrip("/"), below=reader.log.directory())
+    except (OSError, ValueError):  # also a path that cannot exist: too long, or with a null character
+        raise HTTPException(404, "there is no such file") from None
+
+
+def _download(file: BinaryIO, name: str) -> Response:
+    """A file that is open already: a link that takes its place meanwhile changes nothing."""
+    headers = {
+        "content-length": str(os.fstat(file.fileno()).st_size),
+        "content-disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}",
+    }
+    chunks = iter(lambda: file.read(1 << 16), b"")
+    return StreamingResponse(
+        chunks, headers=headers, media_type="application/octet-stream", background=BackgroundTask(file.close)
+    )
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = await read_body(request, _LONGEST_FORM)
+    return {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+def _chosen_trials(trace: Trace, request: Request) -> list[TrialRecord]:
+    given = request.query_params.getlist("trial")[:8]
+    if not given or any(_number(part) is None for part in given):
+        raise HTTPException(400, "say which trials: ?trial=0&trial=1")
+    return [_trial(trace, part) for part in given]
+
+
+def _static(name: str) -> str:
+    return (files("shoestring.web") / "static" / name).read_text(encoding="utf-8")

@@ -1,0 +1,204 @@
+"""The suite of early readings: what peers pay, what they are told, and what its functions are."""
+
+import json
+import math
+import os
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks.harness import pictures
+from benchmarks.harness.common import Options, Unavailable
+from benchmarks.suites.early_readings import comparison, crossing, ours, peers, surrogate
+from benchmarks.suites.early_readings.ledger import Ledger, Spent
+
+CONFIG = dict(zip(surrogate.ORDER, (64, 0.01, 0.5, 0.01, 3, 128, 0.2), strict=True))
+REFERENCE = surrogate.Reference(best=0.0, median=100.0, seconds=52.0)
+
+
+class Falling:
+    """The error falls by one an epoch from 100 minus the layers; an epoch takes as many seconds as there are layers."""
+
+    def __init__(self, task="a task"):
+        self.task = task
+
+    def curve(self, config):
+        layers = config["num_layers"]
+        return 100.0 - layers - np.arange(1, 53), np.full(52, float(layers))
+
+    def __call__(self, trial):
+        for step in range(trial.start + 1, 53):
+            yield self.reading(trial.config, step)
+
+    def reading(self, config, step, seed=0):
+        return float(self.curve(config)[0][step - 1])
+
+    def seconds(self, config, step, seed=0):
+        return float(config["num_layers"])
+
+
+@pytest.fixture
+def played(monkeypatch, tmp_path):
+    """The suite with a task that needs no data."""
+    for module in (ours, peers):
+        monkeypatch.setattr(module, "Problem", Falling)
+        monkeypatch.setattr(module, "model_version", lambda: "falling")
+    for module in (ours, peers, comparison):
+        monkeypatch.setattr(module, "references", lambda: {"a task": REFERENCE})
+    monkeypatch.setattr(comparison, "names", lambda: ("a task",))
+
+
+class TestLedger:
+    def ledger(self):
+        return Ledger(Falling(), {"epochs": [2, 5], "seconds": [6.0, 9.0]})
+
+    def test_a_budget_sees_the_epochs_that_it_can_pay_for(self):
+        ledger = self.ledger()
+        with pytest.raises(Spent):
+            ledger.train(CONFIG, 52)
+        assert ledger.found == {"epochs": [95.0, 92.0], "seconds": [95.0, 94.0]}
+
+    def test_training_on_costs_the_added_epochs(self):
+        ledger = self.ledger()
+        assert ledger.train(CONFIG, 1) == [96.0]
+        assert ledger.train(CONFIG, 3) == [96.0, 95.0, 94.0]
+        assert ledger.spent == {"epochs": 3, "seconds": 9.0}
+        assert (ledger.left("epochs"), ledger.left("seconds")) == (2, 0.0)
+
+    def test_another_configuration_is_paid_from_its_start(self):
+        ledger = self.ledger()
+        ledger.train(CONFIG, 2)
+        ledger.train({**CONFIG, "num_layers": 1}, 2)
+        assert ledger.spent == {"epochs": 4, "seconds": 8.0}
+        assert ledger.best == 97.0 - 2
+
+
+def test_the_baseline_leaves_enough_for_its_finalists():
+    ledger = Ledger(Falling(), {"epochs": [520.0]})
+    peers.stop_at(5, ledger, "epochs", seed=0, finalists=3)
+    lengths = sorted(ledger.trained.values())
+    assert lengths == [5] * (len(lengths) - 3) + [52] * 3
+    assert 0 <= ledger.left("epochs") < 5
+
+
+def test_the_baseline_reserves_seconds_by_what_configurations_cost():
+    ledger = Ledger(Falling(), {"seconds": [1040.0]})
+    peers.stop_at(5, ledger, "seconds", seed=1, finalists=3)
+    finished = [values for values, epochs in ledger.trained.items() if epochs == 52]
+    layers = surrogate.ORDER.index("num_layers")
+    assert [values[layers] for values in finished] == [5.0] * 3, "the deepest end lowest here, and are the dearest"
+
+
+class TestSurrogate:
+    def test_seconds_never_run_backwards(self):
+        found = surrogate.durations(np.array([2.0, 1.0, 5.0, *range(6, 55)]))
+        assert found[:3].tolist() == [2.0, pytest.approx(54 / 520), 3.0]
+        assert found.min() >= 54 / 520 - 1e-12
+
+    def test_regret_is_between_the_best_and_the_median(self):
+        reference = surrogate.Reference(10.0, 30.0, 1.0)
+        assert [reference.regret(error) for error in (10.0, 30.0, 5.0)] == [0.0, 1.0, -0.25]
+
+    def test_without_its_data_it_is_skipped_with_a_line(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(surrogate, "FOLDER", tmp_path)
+        for cached in (surrogate.names, surrogate._codes):
+            cached.cache_clear()
+        with pytest.raises(Unavailable, match="SHOESTRING_DATA"):
+            surrogate.names()
+
+    def test_every_task_has_a_stored_reference(self):
+        if not (surrogate.FOLDER / "encoding.json").exists():
+            pytest.skip("there is no surrogate in SHOESTRING_DATA")
+        found = surrogate.references()
+        assert found.keys() == set(surrogate.names())
+        assert all(0 <= one.best < one.median < 100 and one.seconds > 0 for one in found.values())
+
+
+def test_ours_sees_what_its_budget_pays_for(played):
+    assert ours.played("random", "a task", 0, "epochs", 2) >= 100 - 5 - 52
+    by_seconds = ours.played("random", "a task", 0, "seconds", 1)
+    assert 100 - 5 - 52 <= by_seconds < 100, "52 seconds reach to the end of one configuration at most"
+
+
+class TestPeersElsewhere:
+    SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import pipe
+given = pipe.task()
+print("what the library prints is no answer")
+config = {{one["name"]: one["low"] for one in given["space"]}}
+for layers in range(1, 6):
+    pipe.trained({{**config, "num_layers": layers}}, given["epochs"])
+"""
+
+    @pytest.fixture
+    def peer(self, monkeypatch, tmp_path):
+        script = tmp_path / "peer.py"
+        folder = os.path.dirname(peers.__file__).replace(os.path.join("suites", "early_readings"), "peers")
+        script.write_text(self.SCRIPT.format(folder=folder))
+        monkeypatch.setattr(peers, "command", lambda *given: [sys.executable, str(script)])
+
+    def test_it_asks_for_trainings_until_the_budget_is_spent(self, peer, played):
+        ledger = Ledger(Falling(), {"epochs": [60.0, 104.0]})
+        with pytest.raises(Spent):
+            peers._spoken("DEHB", ledger, 0)
+        assert ledger.found == {"epochs": [47.0, 46.0]}
+
+    def test_one_that_ends_early_is_an_error(self, peer, played):
+        with pytest.raises(RuntimeError, match="DEHB ended before its budget"):
+            peers._spoken("DEHB", Ledger(Falling(), {"epochs": [1e4]}), 0)
+
+    def test_its_space_is_plain_json(self):
+        found = {one["name"]: one for one in json.loads(json.dumps(peers.described()))}
+        assert found["learning_rate"] == {
+            "name": "learning_rate",
+            "kind": "float",
+            "low": 1e-4,
+            "high": 0.1,
+            "log": True,
+        }
+        assert found["num_layers"] == {"name": "num_layers", "kind": "int", "low": 1, "high": 5, "log": False}
+
+    def test_one_that_is_not_installed_is_left_out_with_a_line(self, monkeypatch, capsys):
+        monkeypatch.delenv("SHOESTRING_DEHB", raising=False)
+        assert peers.available(["DEHB", "stop at epoch 1"]) == ["stop at epoch 1"]
+        assert "DEHB is left out: SHOESTRING_DEHB" in capsys.readouterr().err
+
+
+class TestComparison:
+    FOUND = comparison.Found(
+        ["a", "b"], [2], np.array([[[[0.1], [0.4]], [[0.2], [0.5]]], [[[0.5], [0.2]], [[0.2], [np.nan]]]])
+    )
+
+    def test_errors_are_over_seeds_and_ranks_of_shared_seeds(self):
+        rows = {line.name: line for line in comparison._rows(self.FOUND)}
+        assert rows["a, 2 trainings: regret"].measured == pytest.approx(0.25)
+        assert rows["a, 2 trainings: regret"].error == pytest.approx(0.05)
+        assert (rows["b, 2 trainings: regret"].measured, rows["b, 2 trainings: regret"].n) == (pytest.approx(0.3), 1)
+        assert rows["a, 2 trainings: share above 0.3"].measured == 0.25
+        assert rows["a, 2 trainings: rank"].measured == rows["b, 2 trainings: rank"].measured == 1.5
+
+    def test_a_quick_run_has_all_its_rows(self, played):
+        rows = {line.name for line in comparison.epochs(Options(1, quick=True))}
+        assert {"random, 2 trainings: regret", "auto, 5 trainings: rank"} <= rows
+
+
+def test_crossing_curves_cross_and_the_recommended_value_has_no_noise():
+    slow, fast = (
+        {"learning_rate": rate, "weight_decay": 1e-4, "width": 181, "optimizer": "sgd", "momentum": 0.9}
+        for rate in (0.01, 0.3)
+    )
+    assert crossing.value(slow, 3) > crossing.value(fast, 3)
+    assert crossing.value(slow, 27) < crossing.value(fast, 27)
+    assert crossing.value(slow, 10**3) == pytest.approx(0.03, abs=1e-4)
+    readings = list(crossing.train(SimpleNamespace(config=slow, seed=1, start=0)))
+    assert [reading.metrics["test"] for reading in readings] == [crossing.value(slow, step) for step in range(1, 28)]
+    noise = [reading.value - reading.metrics["test"] for reading in readings]
+    assert 0 < math.sqrt(np.mean(np.square(noise))) < 3 * crossing.NOISE
+
+
+def test_bars_join_ranks_within_the_critical_difference():
+    assert pictures._alike([1.0, 1.5, 3.2, 3.4, 9.0], 2.0) == [(1.0, 1.5), (1.5, 3.4)]
