@@ -157,6 +157,50 @@ def test_several_promises_outside_are_known_to_each_other():
     np.testing.assert_allclose(forecast(process, np.zeros(n), 1.0)[1] ** 2, variance, atol=1e-9)
 
 
+def interleaved(rng, count, asked_at):
+    """A process that was given columns, readings and expected readings, and was asked for forecasts at some of them."""
+    X = rng.random((20, 3))
+    process = CurveProcess(X, LAST)
+    for place in range(count):
+        if place % 5 == 2:
+            process.add_column(rng.random(3))
+        column, step = int(rng.integers(20)), int(rng.integers(1, LAST))
+        process.expect("outside", 5, None, rng.random(3))
+        process.expect("inside", step, column, X[column])
+        process.forget("outside" if place % 4 else f"long {place - 12}")
+        process.expect(f"long {place}", 9, None, rng.random(3))
+        process.add(column, step, "inside" if place % 2 else None)
+        process.forget("inside")
+        process.forget("outside")
+        if place in asked_at:
+            forecast(process, *process.whiten(np.ones(place + 1)))
+    return process
+
+
+@pytest.mark.parametrize("count", [64, 150])
+def test_forecasts_do_not_depend_on_when_others_were_asked_for(count):
+    """The readings fill blocks: to the last bit, what was computed row by row before a block was full has no effect."""
+    found = []
+    for asked_at in (range(count), (40, 100), ()):
+        process = interleaved(np.random.default_rng(5), count, asked_at)
+        w, scale = process.whiten(np.sin(np.arange(count)))
+        points = np.random.default_rng(6).random((4, 3))
+        found.append([w, *forecast(process, w, scale), *process.forecast_points(w, scale, points)])
+    for one in found[1:]:
+        for part, wanted in zip(one, found[0], strict=True):
+            np.testing.assert_array_equal(part, wanted)
+
+
+@pytest.mark.parametrize("block", [1, 4])
+def test_blocks_of_readings_are_the_same_joint_normal(block, monkeypatch):
+    rows = interleaved(np.random.default_rng(5), 50, range(50))
+    monkeypatch.setattr("shoestring.models.curve_process._BLOCK", block)
+    blocks = interleaved(np.random.default_rng(5), 50, ())
+    u = np.sin(np.arange(50))
+    for one, other in zip(forecast(rows, *rows.whiten(u)), forecast(blocks, *blocks.whiten(u)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
 def test_linear_algebra_of_a_decision_has_one_thread_and_gives_the_others_back():
     def threads():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -292,6 +336,7 @@ def test_it_ends_when_everything_is_trained():
 
 def test_long_studies_are_condensed_and_go_on_alike(monkeypatch):
     monkeypatch.setattr("shoestring.methods.forecast.readings._MOST_READINGS", 24)
+    monkeypatch.setattr("shoestring.models.curve_process._BLOCK", 8)
     problem, budget = curves("branin"), ss.Budget(steps=200)
     study, events = played(Forecast(pool=50), problem, budget=budget, workers=2, max_resource=27)
     check_cached_equals_fresh(Forecast(pool=50), events)

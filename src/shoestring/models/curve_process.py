@@ -23,20 +23,31 @@ The rows of a table have no close neighbours, and N is 1 for the same row and 0 
 A reading costs O(n² + n·m): R and V get one row each. Neither depends on the values, so these can change from one
 forecast to the next, as scores do.
 
+Every ``_BLOCK`` readings, the rows of these are computed again from what was given, all at once. Products of matrices
+take a fraction of the time of as many products with vectors, so a process that is given a thousand readings before its
+first forecast computes whole blocks and only the readings after the last one row by row. Which readings are in a block
+follows from their number alone, so the rounding does not depend on when forecasts were asked for.
+
 Readings that are expected from running trials only reduce the deviations (``expected_readings.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from shoestring._arrays import Array, enlarged
 from shoestring.models.expected_readings import ExpectedReadings
 from shoestring.models.kernels import Kernel, matern52
+
+# Readings whose rows of R and V are computed at once. The readings after the last block are taken in one by one, so
+# with larger blocks a process that is rebuilt takes longer.
+_BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,22 @@ class CurvePrior:
     strength: float = 6.0
 
 
+class _Awaited(NamedTuple):
+    """A reading that is expected at a log step of a curve, which need not be among the columns."""
+
+    at: float
+    column: int | None
+    point: Array
+
+
+class _Block(NamedTuple):
+    """How many readings and columns there were when a block was full, and what was expected then."""
+
+    readings: int
+    columns: int
+    awaited: dict[Hashable, _Awaited]
+
+
 class CurveProcess:
     """Forecasts of the end of every curve from readings of some; see the table above."""
 
@@ -70,16 +97,20 @@ class CurveProcess:
         self._is_table = is_table
         self._last = float(np.log(last))
         self._kernel = Kernel("matern52", self.prior.space_length, 1.0, choices)
-        self._n = 0
+        # What was given: columns, readings (their log steps and columns), and by key what is expected.
         self._points = X
-        self._R = np.zeros((0, 0))
-        self._V = np.zeros((0, len(X)))
+        self._given = 0
+        self._logs, self._columns = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self._awaited: dict[Hashable, _Awaited] = {}
+        # What is still to be computed: the full blocks, and what was given after the last one.
+        self._full: list[_Block] = []
+        self._waiting: list[Callable[[], None]] = []
+        # What is computed, for n readings and m columns; the buffers have room for more.
+        self._n, self._m, self._block = 0, len(X), _Block(0, len(X), {})
+        self._R, self._V = np.zeros((0, 0)), np.zeros((0, len(X)))
         self._explained = np.zeros(len(X))  # the sum of squares of each column of V
-        self._logs = np.zeros(0)
-        self._columns = np.zeros(0, dtype=np.int64)
-        self._at = np.zeros((0, X.shape[1]))
         self._expected = ExpectedReadings(X.shape[1], len(X))
-        # Per curve with readings, M and N between it and every column. Shape (2, m).
+        # Per curve with readings since the last block, M and N between it and every column. Shape (2, m).
         self._similarity: dict[int, Array] = {}
 
     @property
@@ -94,22 +125,94 @@ class CurveProcess:
 
     def add_column(self, point: Array) -> int:
         """Add a configuration to forecast; returns its column."""
-        column = len(self._points)
-        v = self._columns_of(point[None], self._last)[:, 0]
         self._points = np.vstack([self._points, point[None]])
-        self._V, self._explained = enlarged(self._V, len(self._V), column + 1), np.append(self._explained, v @ v)
-        self._V[: self._n, column] = v
-        near = self._similar(point[None], self._points)[:, 0]
+        self._waiting.append(partial(self._take_column, point))
+        return len(self._points) - 1
+
+    def add(self, column: int, step: int, expected: Hashable | None = None) -> None:
+        """Add a reading of a curve at a step. With the key of a reading that was expected there, half is done."""
+        n = self._given
+        if n == len(self._logs):
+            self._logs, self._columns = (enlarged(each, max(_BLOCK, 2 * n)) for each in (self._logs, self._columns))
+        self._logs[n], self._columns[n] = np.log(step), column
+        self._given += 1
+        self._awaited.pop(expected, None)
+        self._waiting.append(partial(self._take_reading, expected))
+        if self._given % _BLOCK == 0:
+            self._waiting.clear()
+            self._full.append(_Block(self._given, len(self._points), dict(self._awaited)))
+
+    def expect(self, key: Hashable, step: int, column: int | None, point: Array) -> None:
+        """Impute a reading at a step of a curve, which need not be among the columns, until ``forget``."""
+        self._awaited[key] = _Awaited(float(np.log(step)), column, point)
+        self._waiting.append(partial(self._take_expected, key, self._awaited[key]))
+
+    def forget(self, key: Hashable) -> None:
+        if self._awaited.pop(key, None) is not None:
+            self._waiting.append(partial(self._drop_expected, key))
+
+    def _catch_up(self) -> None:
+        """Compute what was given since the last forecast."""
+        for block in self._full:
+            self._take_block(block)
+        if self._full:
+            self._full.clear()
+            V = self._V[: self._n, : self._m]
+            self._explained = np.einsum("ij,ij->j", V, V)
+            self._similarity.clear()
+            self._expected = ExpectedReadings(self._points.shape[1], self._m)
+            self._take_all_expected(self._block.awaited)
+        for take in self._waiting:
+            take()
+        self._waiting.clear()
+
+    def _take_block(self, block: _Block) -> None:
+        """Compute the rows of a whole block in R and V, and the columns of V that were added since the last block."""
+        n, end, m = self._block.readings, block.readings, block.columns
+        new = slice(self._block.columns, m)
+        self._n, self._m, self._block = n, m, block
+        self._make_room(end)
+        R, V = self._R[:n, :n], self._V[:n, :m]
+        V[:, new] = self._columns_of(self._points[new], self._last)
+        rows, logs = slice(n, end), self._logs[n:end]
+        similarity = self._similar(self._points[self._columns[rows]], self._points[:m])
+        K = self._covariance(similarity[:, :, self._columns[:end]], logs[:, None], self._logs[:end])
+        solved = K[:, :n] @ R.T  # the new rows of L, but for their last square
+        square = K[:, n:] - solved @ solved.T
+        square[np.diag_indices_from(square)] += self.noise_variance(logs)
+        inverse = np.tril(np.linalg.inv(np.linalg.cholesky(square)))
+        to_ends = self._covariance(similarity, logs[:, None], np.array(self._last))
+        self._R[rows, :n], self._R[rows, rows] = -inverse @ (solved @ R), inverse
+        self._V[rows, :m] = inverse @ (to_ends - solved @ V)
+        self._n = end
+
+    def _take_all_expected(self, awaited: dict[Hashable, _Awaited]) -> None:
+        if not awaited:
+            return
+        at = np.array([each.at for each in awaited.values()])
+        points = np.array([each.point for each in awaited.values()])
+        similarity = self._similar(points, self._points[: self._m])
+        solved, to_ends = self._solved(similarity, at[:, None])
+        for i, (key, each) in enumerate(awaited.items()):
+            self._expected.add(key, each.at, each.point, similarity[:, i], solved[i], to_ends[i])
+            self._relate(each)
+
+    def _take_column(self, point: Array) -> None:
+        v = self._columns_of(point[None], self._last)[:, 0]
+        column = self._m
+        self._m += 1
+        self._make_room(self._n)
+        self._V[: self._n, column], self._explained = v, np.append(self._explained, v @ v)
+        near = self._similar(point[None], self._points[: self._m])[:, 0]
         self._similarity = {k: np.hstack([rows, near[:, [k]]]) for k, rows in self._similarity.items()}
         similarity = self._similar(point[None], self._expected.points)[:, 0]
         to_end = self._covariance(similarity, self._expected.at, np.array(self._last))
         self._expected.add_column(similarity, to_end, v)
-        return column
 
-    def add(self, column: int, step: int, expected: Hashable | None = None) -> None:
-        """Add a reading of a curve at a step. With the key of a reading that was expected there, half is done."""
-        self._make_room()
-        n, at = self._n, float(np.log(step))
+    def _take_reading(self, expected: Hashable | None) -> None:
+        n, m = self._n, self._m
+        self._make_room(n + 1)
+        column, at = int(self._columns[n]), float(self._logs[n])
         if expected in self._expected.keys:
             solved, to_ends = self._expected.pop(expected, n)
         else:
@@ -118,60 +221,69 @@ class CurveProcess:
         pivot = np.sqrt(self.prior_variance + self.noise_variance(at) - solved @ solved)
         self._R[n, :n] = -(solved @ self._R[:n, :n]) / pivot
         self._R[n, n] = 1 / pivot
-        self._V[n] = to_ends / pivot
-        self._explained = self._explained + self._V[n] ** 2
-        self._logs[n], self._columns[n], self._at[n] = at, column, self._points[column]
+        self._V[n, :m] = to_ends / pivot
+        self._explained = self._explained + self._V[n, :m] ** 2
         self._n += 1
         if self._expected:
             similarity = np.array([one[:, column] for one in self._expected.similarity]).T
             self._expected.take_in(
-                self._covariance(similarity, self._expected.at, np.array(at)), solved, float(pivot), self._V[n]
+                self._covariance(similarity, self._expected.at, np.array(at)), solved, float(pivot), self._V[n, :m]
             )
 
-    def expect(self, key: Hashable, step: int, column: int | None, point: Array) -> None:
-        """Impute a reading at a step of a curve, which need not be among the columns, until ``forget``."""
-        similarity = self._similar(point[None], self._points)[:, 0] if column is None else self._similarity_of(column)
-        at = float(np.log(step))
-        expected = self._expected
-        expected.add(key, at, point, similarity, *self._solved(similarity, at))
-        with_all = self._similar(point[None], expected.points)[:, 0]
-        expected.relate(self._covariance(with_all, at, expected.at), self._n)
+    def _take_expected(self, key: Hashable, one: _Awaited) -> None:
+        if one.column is None:
+            similarity = self._similar(one.point[None], self._points[: self._m])[:, 0]
+        else:
+            similarity = self._similarity_of(one.column)
+        self._expected.add(key, one.at, one.point, similarity, *self._solved(similarity, one.at))
+        self._relate(one)
 
-    def forget(self, key: Hashable) -> None:
-        if key in self._expected.keys:
-            self._expected.pop(key, self._n)
+    def _drop_expected(self, key: Hashable) -> None:
+        self._expected.pop(key, self._n)
+
+    def _relate(self, one: _Awaited) -> None:
+        """Relate the reading that became expected last to those before it."""
+        similarity = self._similar(one.point[None], self._expected.points)[:, 0]
+        self._expected.relate(self._covariance(similarity, one.at, self._expected.at), self._n)
 
     def observed(self) -> CurveProcess:
         """The process without the readings that are expected, for forecasts only."""
+        self._catch_up()
         twin = copy(self)
         twin._expected = ExpectedReadings(self._points.shape[1], len(self._points))
         return twin
 
     def _similarity_of(self, column: int) -> Array:
         if column not in self._similarity:
-            self._similarity[column] = self._similar(self._points[column][None], self._points)[:, 0]
+            self._similarity[column] = self._similar(self._points[column][None], self._points[: self._m])[:, 0]
         return self._similarity[column]
 
-    def _solved(self, similarity: Array, at: float) -> tuple[Array, Array]:
-        """R k(readings, p) of a reading p, and its covariance with the ends given the readings. Shapes (n,), (m,)."""
+    def _solved(self, similarity: Array, at: Array | float) -> tuple[Array, Array]:
+        """R k(readings, p) of a reading p, and its covariance with the ends given the readings. Shapes (n,), (m,).
+
+        For several, at (k, 1), the shapes are (k, n) and (k, m).
+        """
         n = self._n
-        row = self._covariance(similarity[:, self._columns[:n]], at, self._logs[:n])
-        solved = self._R[:n, :n] @ row
+        row = self._covariance(similarity[..., self._columns[:n]], at, self._logs[:n])
+        solved = row @ self._R[:n, :n].T
         to_ends = self._covariance(similarity, at, np.array(self._last))
-        return solved, np.asarray(to_ends - solved @ self._V[:n])
+        return solved, np.asarray(to_ends - solved @ self._V[:n, : self._m])
 
     def whiten(self, u: Array) -> tuple[Array, float]:
         """w, and the scale σ² (its posterior mean, given the prior's strength)."""
+        self._catch_up()
         n, strength = len(u), self.prior.strength
         w = self._R[:n, :n] @ u
         return w, float((strength + w @ w) / (strength + n))
 
     def means(self, w: Array) -> Array:
         """Of the end of every curve."""
-        return np.asarray(w @ self._V[: len(w)])
+        self._catch_up()
+        return np.asarray(w @ self._V[: len(w), : self._m])
 
     def deviations(self, scale: float) -> Array:
         """The standard deviation of the end of every curve."""
+        self._catch_up()
         explained = self._explained
         if self._expected:
             explained = explained + self._expected.explained(self.noise_variance(self._expected.at))
@@ -179,6 +291,7 @@ class CurveProcess:
 
     def forecast_points(self, w: Array, scale: float, points: Array, step: int | None = None) -> tuple[Array, Array]:
         """Both for configurations that need not be among X, and at a step that need not be the last."""
+        self._catch_up()
         log_step = self._last if step is None else float(np.log(step))
         V = self._columns_of(points, log_step)
         explained = np.einsum("ij,ij->j", V, V)
@@ -191,7 +304,7 @@ class CurveProcess:
     def _columns_of(self, points: Array, at: float) -> Array:
         """The columns of V for any configurations, at a log step. Shape (n, len(points))."""
         n = self._n
-        K = self._covariance(self._similar(self._at[:n], points), self._logs[:n, None], np.array(at))
+        K = self._covariance(self._similar(self._points[self._columns[:n]], points), self._logs[:n, None], np.array(at))
         return np.asarray(self._R[:n, :n] @ K)
 
     def _deviation(self, scale: float, explained: Array) -> Array:
@@ -212,11 +325,12 @@ class CurveProcess:
         M, N = similarity
         return np.asarray(everyone + M * (p.alike**2 + p.alike_trend**2 * shared) + N * own)
 
-    def _make_room(self) -> None:
-        n = self._n
-        if n < len(self._R):
-            return
-        size = max(32, 2 * n)
-        self._R, self._V = enlarged(self._R, size, size), enlarged(self._V, size, self._V.shape[1])
-        self._logs, self._columns = enlarged(self._logs, size), enlarged(self._columns, size)
-        self._at = enlarged(self._at, size, self._at.shape[1])
+    def _make_room(self, readings: int) -> None:
+        """For so many readings and for the columns of now. The sizes do not depend on how they were reached."""
+        high, wide = self._V.shape
+        while high < readings:
+            high = max(32, 2 * high)
+        while wide < self._m:
+            wide += wide // 4 + 32
+        if (high, wide) != self._V.shape:
+            self._R, self._V = enlarged(self._R, high, high), enlarged(self._V, high, wide)
