@@ -1,8 +1,9 @@
 """Rows of numbers, and the data files that keep them: ``benchmarks/data/NAME.json``, one for each benchmark.
 
 A data file maps each table to its rows and to what produced them (``provenance.py``): the command, the version, the
-commit, the date and the installed packages. Results that were stored before the last three were noted say "unknown".
-The result pages are rendered from these files by ``render.py``, so no number is typed twice.
+commit, the date and the installed packages. Results that were stored before the last three were noted say "unknown",
+and ``stored`` is the commit that brought them into the data file. The result pages are rendered from these files by
+``render.py``, so no number is typed twice.
 """
 
 from __future__ import annotations

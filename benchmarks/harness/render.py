@@ -6,7 +6,9 @@
 A template is Markdown with placeholders ``{{DATA:TABLE/ROW as FORMAT}}``: the data file (the one that the template's
 first line names if left out), the table, the name of the row, and what to show of it. FORMAT is a Python format
 specification; with ``±`` the standard error follows; in front of it ``paper``, ``error`` or ``n`` select another field
-than the mean. ``required`` and ``met`` show the limits of a row, ``{{TABLE as command}}`` how a table was produced.
+than the mean. ``required`` and ``met`` show the limits of a row, ``settled`` how many runs a difference would need to
+be three standard errors if it stayed as it is. ``{{TABLE as command}}`` shows how a table was produced, ``{{TABLE as
+run}}`` at which commit.
 With ``?`` what is not in the data is left empty; otherwise it is an error.
 
 A cell ``{a; b; c}`` in the header of a table stands for several columns, and in the first cell of a row for several
@@ -15,11 +17,13 @@ rows. Other cells use them as ``$column`` and ``$row``. ``label = name`` shows t
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.harness.measurements import DATA, Row, load
 
@@ -65,7 +69,7 @@ def _filled(match: re.Match[str], own: str, folder: Path) -> str:
     name, table, how = match["data"] or own, match["table"], match["how"]
     entry = load(name, folder).get(table)
     if match["row"] is None:
-        value = None if entry is None else entry.get(how)
+        value = None if entry is None else run_at(entry) if how == "run" else entry.get(how)
     else:
         line = None if entry is None else entry["rows"].get(match["row"])
         value = None if line is None else _shown(line, how.replace("?", "").split())
@@ -74,18 +78,36 @@ def _filled(match: re.Match[str], own: str, folder: Path) -> str:
     return str(value or "")
 
 
+def run_at(entry: Mapping[str, Any]) -> str:
+    """The commit at which a table was run, as far as it was noted."""
+    if "source" in entry:
+        return f"version {entry['version']}, not run since"
+    if entry["commit"] != "unknown":
+        return f"`{entry['commit']}`"
+    return f"stored with `{entry['stored']}`"
+
+
 def _shown(line: Row, how: list[str]) -> str | None:
     """One row as a format asks for it; None if it has no such field."""
     if how == ["required"]:
         return line.required or None
     if how == ["met"]:
         return {None: None, True: "yes", False: "**no**"}[line.met]
+    if how == ["settled"]:
+        return None if line.error is None else f"{_runs_to_settle(line):,}"
     field = how.pop(0) if how[0] in ("paper", "error", "n") else "measured"
     value, spec = getattr(line, field), how[0] if how else ""
     if value is None:
         return None
     error = f" ± {line.error:{spec.lstrip('+')}}" if "±" in how and line.error is not None else ""
     return f"{value:{spec}}{error}".replace("-", "−")
+
+
+def _runs_to_settle(line: Row) -> int:
+    """How many runs make a difference three standard errors, rounded up to two digits."""
+    needed = line.n * (3 * (line.error or 0.0) / abs(line.measured)) ** 2
+    digits = max(0, math.floor(math.log10(max(needed, 1.0))) - 1)
+    return max(line.n, math.ceil(needed / 10**digits - 1e-9) * 10**digits)
 
 
 def _expanded(text: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,6 +63,21 @@ class TestActionValues:
             assert values[arm] == pytest.approx(expected)
         assert values[3] == math.inf
         assert (q_values(view, incumbent=-3.0)[:3] <= -3.0).all()
+
+    def test_the_published_q_does_not_see_the_best_loss_so_far(self):
+        """Equation 8 compares with what the others may reach only; the shipped rule with the best loss in hand too."""
+        view, _ = viewed(left=3)
+        hand = float(view.loss.min()) - 0.1
+        seen = SimpleNamespace(outlook=view, incumbent=hand)
+        values = {option: BHPT(incumbent=option).q(seen) for option in (True, False)}
+        np.testing.assert_array_equal(values[False], q_values(view))
+        np.testing.assert_array_equal(values[True], q_values(view, hand))
+        assert (values[True][:3] <= hand).all()
+        assert (values[False][:3] > values[True][:3]).any()
+        assert not BHPT.paper().incumbent
+        assert BHPT().incumbent
+        with pytest.raises(MethodError, match="incumbent"):
+            BHPT(rule="kgm", incumbent=False)
 
     @pytest.mark.parametrize("left", [3, 100])
     def test_a_look_is_worth_what_it_tells_for_the_steps_it_takes(self, left):

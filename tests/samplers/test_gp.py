@@ -309,6 +309,6 @@ def test_a_liar_counts_what_is_running_as_told():
         return study.ask().config["x"]
 
     assert asked(None, 0) == asked("min", 0)
-    assert len({asked(liar, 1) for liar in (None, "min", "max")}) == 3
+    assert len({asked(liar, 1) for liar in (None, "min", "max", "ignore")}) == 4
     with pytest.raises(MethodError, match="liar"):
         GaussianProcess(liar="never")

@@ -1,6 +1,7 @@
 """Figure 2: real curves with pools of the paper's sizes, 96 and 50 and 49 configurations, drawn for each seed.
 
-The paper's curves were not published. The recorded ones that are nearest: convolutional networks on CIFAR-10 for its
+The curves of the paper's FCNet and VAE are open (LC-dataset) but not here, those of its ResNets were not published. The
+recorded ones that are nearest: convolutional networks on CIFAR-10 for its
 ResNets (96), fully connected networks of lcbench for its FCNet (50), and language models for its VAE (49).
 """
 

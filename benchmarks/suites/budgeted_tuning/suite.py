@@ -3,6 +3,8 @@
     python benchmarks/budgeted_tuning.py --figure 1a --seeds 100
     python benchmarks/budgeted_tuning.py --table curves --seeds 10    # hours
     python benchmarks/budgeted_tuning.py --figure 3
+    python benchmarks/budgeted_tuning.py --table q                    # Equation 8 as printed, and as shipped
+    python benchmarks/budgeted_tuning.py --table limits               # the limits of section 3.3
     python benchmarks/budgeted_tuning.py --table smac --seeds 10      # SHOESTRING_SMAC names a Python that has SMAC3
 
 Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019. The recorded curves are looked for in
@@ -10,11 +12,13 @@ the folder SHOESTRING_DATA. With SHOESTRING_RUNS=FILE their finished runs are ke
 """
 
 from benchmarks.harness.common import main
-from benchmarks.suites.budgeted_tuning import curves, families, peers, pools, synthetic
+from benchmarks.suites.budgeted_tuning import curves, families, peers, pools, published_q, synthetic
 
 TABLES = {
     "cost": synthetic.cost,
     "forecast-cost": synthetic.forecast_cost,
+    "limits": published_q.limits,
+    "q": published_q.table,
     "smac": peers.smac,
     "trap": synthetic.trap,
     "curves": curves.table,

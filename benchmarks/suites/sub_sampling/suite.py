@@ -6,7 +6,8 @@
     python benchmarks/sub_sampling.py --table decision
     python benchmarks/sub_sampling.py --table 3            # architecture search, 20 seeds
     python benchmarks/sub_sampling.py --table 7            # 32 virtual workers, equal duration, 10 seeds
-    python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 8 seeds
+    python benchmarks/sub_sampling.py --table accountings  # BOSS and BOHB: ten brackets, and equal steps, 60 seeds
+    python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 20 seeds
     python benchmarks/sub_sampling.py --table seeds        # networks with a new initialisation a replicate, 20 seeds
     python benchmarks/sub_sampling.py --table theorem      # Theorem 1 and Corollary 2, 40 runs
     python benchmarks/sub_sampling.py --figure 2           # also 3, 4 and 9; pictures in benchmarks/figures/
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from benchmarks.harness.common import main
 from benchmarks.suites.sub_sampling import (
+    accountings,
     curves,
     decisions,
     duration,
@@ -36,6 +38,7 @@ TABLES = {
     "1": table1.table,
     "3": networks.table,
     "7": duration.table,
+    "accountings": accountings.table,
     "liars": duration.liars,
     "seeds": seed_noise.table,
     "theorem": rate.table,

@@ -20,18 +20,21 @@ Rules:
 * ``"kgm"``: beyond the paper. The arm for which looking several readings ahead is worth most per step, charging them
   to the budget. It needs neither ε nor the rule of exhaustion.
 
-Differs from the paper in that Q also compares with the best loss so far, and in that arms at their last step are left
-out: then ĉ may be finished while there is budget left.
+Differs from the paper in that Q also compares with the best loss so far, unless ``incumbent=False`` (then it is
+Equation 8 as printed), and in that arms at their last step are left out: then ĉ may be finished while there is budget
+left.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from shoestring._arrays import Array
 from shoestring.core.decisions import Decision
 from shoestring.errors import MethodError
 from shoestring.methods.beliefs import BeliefBasedMethod, Posterior
@@ -52,7 +55,8 @@ class BHPT(BeliefBasedMethod):
     """Train the arm that may turn out best with the remaining budget; see :mod:`shoestring.methods.bhpt`.
 
     ``rule`` is "q", which has the lowest regret over all budgets on recorded curves, "q-alone" or "kgm";
-    ``epsilon`` goes with the first two.
+    ``epsilon`` goes with the first two, and so does ``incumbent``: with False, Q does not compare with the best loss so
+    far, as Equation 8 does not.
 
     >>> import shoestring as ss
     >>> def curve(trial):
@@ -65,18 +69,19 @@ class BHPT(BeliefBasedMethod):
 
     rule: Rule = "q"
     epsilon: float | None = None
+    incumbent: bool = True
     reference: ClassVar[str] = "Lu, Chiang and Sha, Hyper-parameter tuning under a budget constraint, IJCAI 2019"
 
     @classmethod
     def paper(cls, epsilon: float | None = None) -> BHPT:
-        """The setting of the paper's real tasks (appendix E): independent configurations, slice sampling.
+        """The paper's setting for real tasks (appendix E): Equation 8, independent configurations, slice sampling.
 
         Differs from the paper in what it leaves open: readings enter as normal scores of the best losses so far, so
         that any scale works; the parameters start from α = 1.5 and β = 5 (those of its synthetic curves) and
         variances of 1; they are sampled at 8, 16, 32, … readings and five samples are kept; a full training has at
         most 27 units; among new configurations, which are all alike to it, one is drawn.
         """
-        return cls(learn="slice", parameters=INDEPENDENT, epsilon=epsilon)
+        return cls(learn="slice", parameters=INDEPENDENT, epsilon=epsilon, incumbent=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,6 +89,8 @@ class BHPT(BeliefBasedMethod):
             raise MethodError(f"rule is {self.rule!r}; it can be {', '.join(get_args(Rule))}")
         if self.epsilon is not None and (self.rule == "kgm" or not 0 <= self.epsilon <= 1):
             raise MethodError(f"epsilon is {self.epsilon!r}; it must be a probability, and goes with rule='q'")
+        if not isinstance(self.incumbent, bool) or (self.rule == "kgm" and not self.incumbent):
+            raise MethodError(f"incumbent is {self.incumbent!r}; it is True or False, and False goes with rule='q'")
 
     def choose(self, posterior: Posterior, rng: np.random.Generator) -> Decision:
         top = posterior.lowest(posterior.outlook.loss, rng)
@@ -91,12 +98,16 @@ class BHPT(BeliefBasedMethod):
             return self._by_lookahead(posterior, top)
         if self.rule == "q" and posterior.outlook.needs_whole_budget():
             return posterior.grant(top, f"{_lead(posterior, top)}, and needs all that is left of the budget")
-        value = q_values(posterior.outlook, posterior.incumbent)
+        value = self.q(posterior)
         if self.epsilon is not None:
             if rng.random() >= self.epsilon or posterior.trainable.sum() == 1:
                 return posterior.grant(top, _lead(posterior, top))
             value[top] = np.inf
         return _explore(posterior, posterior.lowest(value, rng), top)
+
+    def q(self, posterior: Posterior) -> Array:
+        """Q of every arm (Eq. 8), by default with the best loss so far among what it is compared with. (K,)."""
+        return q_values(posterior.outlook, posterior.incumbent if self.incumbent else math.inf)
 
     def _by_lookahead(self, posterior: Posterior, top: int) -> Decision:
         gain = lookahead_gains(posterior.outlook, posterior.incumbent)

@@ -96,7 +96,7 @@ class GaussianProcess:
     a warping of the ordered axes. Every second proposal maximises the improvement over the incumbent minus a
     ``margin``, in standard deviations of the transformed losses: a run that has converged in a valley would spend
     the rest of its budget there. Running configurations are imputed with the posterior mean; with ``liar`` they
-    count as the "min", "mean" or "max" loss.
+    count as the "min", "mean" or "max" loss, or not at all ("ignore", for comparison).
     """
 
     startup: int = 8

@@ -19,7 +19,7 @@ from shoestring.core.observations import Observations, observed
 from shoestring.models.scores import capped, normal_scores, standardised, tamed
 
 Transform = Literal["none", "tame", "cap", "rank"]
-Liar = Literal["min", "mean", "max", None]
+Liar = Literal["min", "mean", "max", "ignore", None]
 FitAt = Literal["predictive", "furthest"]
 
 # What early steps are expected to be worth counts as much as this many arms that were trained further.
@@ -103,7 +103,8 @@ def training_set(history: History, enough: int, fit_at: FitAt = "predictive") ->
 def with_lies(known: TrainingSet, liar: Liar) -> TrainingSet:
     """Running arms as if they had ended with one loss: the lowest, the mean or the highest (the constant liar).
 
-    With None, and without running arms, nothing changes.
+    With "ignore" running arms are left out, as if nothing had been asked for yet. With None, and without running arms,
+    nothing changes.
 
     Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010.
 
@@ -115,6 +116,8 @@ def with_lies(known: TrainingSet, liar: Liar) -> TrainingSet:
     """
     if liar is None or not len(known.pending):
         return known
+    if liar == "ignore":
+        return replace(known, pending=known.pending[:0])
     lie = {"min": known.losses.min(), "mean": known.losses.mean(), "max": known.losses.max()}[liar]
     return replace(
         known,
