@@ -413,3 +413,14 @@ def test_a_log_cannot_say_what_cannot_be(event):
     log.append(0, [event], 2)
     with pytest.raises(CorruptLog):
         study.ask()
+
+
+def test_an_enqueued_configuration_says_who_wants_it(tmp_path):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", storage=tmp_path / "s.db", name="s")
+    study.enqueue({"x": 0.25}, source="a colleague")
+    study.enqueue({"x": 0.5})
+    again = ss.Study.load(tmp_path / "s.db")
+    assert "it was enqueued by a colleague" in again.ask().reason
+    assert again.ask().reason.endswith("it was enqueued")
+    assert [event.source for event in again.events() if event.kind == "enqueued"] == ["a colleague", ""]
+    assert again.verify().ok

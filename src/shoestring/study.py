@@ -241,8 +241,9 @@ class Study:
         """Report that the step after the last reading of a grant, or of a trial by its number, could not be done."""
         fail(self._journal, grant, error)
 
-    def enqueue(self, config: Mapping[str, Any]) -> None:
-        """Try a configuration next: before the method chooses one by itself, whichever method it is.
+    def enqueue(self, config: Mapping[str, Any], source: str = "") -> None:
+        """Try a configuration next: before the method chooses one by itself, whichever method it is. ``source`` says
+        who wants it, if it is not the user; the log and the reason of the trial name it.
 
         >>> import shoestring as ss
         >>> study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random")
@@ -250,7 +251,7 @@ class Study:
         >>> study.ask().config
         {'x': 0.5}
         """
-        self._journal.put(lambda history: enqueued(history, config))
+        self._journal.put(lambda history: enqueued(history, config, source))
 
     def add(self, config: Mapping[str, Any], readings: object = None, *, failed: object = None) -> None:
         """Add a result from elsewhere. It is learned from like a trial of this study, and costs nothing.

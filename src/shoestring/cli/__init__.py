@@ -31,6 +31,7 @@ _MODULES = {
     "report": "report",
     "dashboard": "dashboard",
     "serve": "serve",
+    "mcp": "mcp",
     "repair": "repair",
     "demo": "demo",
     "augment": "augment",

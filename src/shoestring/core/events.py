@@ -165,9 +165,12 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
+    """``source`` says who wants it to be tried; it is empty for the user of the study."""
+
     kind: ClassVar[str] = "enqueued"
     at: float
     config: Mapping[str, Any]
+    source: str = ""
     drift: float = 0.0
 
 

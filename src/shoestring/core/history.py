@@ -51,10 +51,10 @@ class History:
     only grow, so that a cache can be updated by what is new (:class:`Cursor`). ``granted_after`` has for each grant how
     many readings and closings came before it, and ``spent_before`` what was spent by then, in the order of ``UNITS``.
     ``running`` has the running trials by index; ``codec`` translates configurations; ``max_resource`` and ``seed`` are
-    those of the study. ``queue`` has the configurations that the user enqueued and that were not tried yet, ``arm_of``
-    the arm of a configuration by its key, and ``given`` is how many arms the user gave. ``lowest`` is the reading with
-    the lowest loss (trial, step, loss), ``spent_then`` what was spent when it came; ``stopped`` is why the study was
-    stopped before its end, empty if it was not.
+    those of the study. ``queue`` has the configurations that were enqueued and not tried yet, ``source_of`` who wants
+    one if it is not the user, ``arm_of`` the arm of a configuration, both by its key, and ``given`` is how many arms
+    the user gave. ``lowest`` is the reading with the lowest loss (trial, step, loss), ``spent_then`` what was spent
+    when it came; ``stopped`` is why the study was stopped before its end, empty if it was not.
     """
 
     opened: Opened
@@ -70,6 +70,7 @@ class History:
         self.closings: list[TrialRecord] = []
         self.running: dict[int, TrialRecord] = {}
         self.queue: list[Config] = []
+        self.source_of: dict[Hashable, str] = {}
         self.arm_of: dict[Hashable, int] = {}
         self.given = 0
         self.grants: list[Granted] = []
@@ -208,6 +209,8 @@ class History:
                 self.stopped = event.reason
             case Enqueued():
                 self.queue.append(deep_copy(event.config))
+                if event.source:
+                    self.source_of[Codec.key(event.config)] = event.source
             case Added():
                 self._add(event)
             case Opened():

@@ -32,14 +32,16 @@ def is_known(history: History, config: Mapping[str, Any]) -> bool:
     return key in history.arm_of or key in map(Codec.key, history.queue)
 
 
-def enqueued(history: History, config: Mapping[str, Any]) -> Enqueued:
+def enqueued(history: History, config: Mapping[str, Any], source: str = "") -> Enqueued:
     """The event for a configuration that is to be tried next; one that is known already is refused."""
     own = history.codec.completed(config)
     if is_known(history, own):
         arm = history.arm_of.get(Codec.key(own))
         what = "waits in the queue already" if arm is None else f"is that of trial {history.arms[arm].trials[0].index}"
         raise SpaceError(f"the configuration {own} {what}; a configuration is tried once")
-    return Enqueued(history.now, own, history.drift)
+    if not isinstance(source, str):
+        raise SpaceError(f"the source is {source!r:.80}; it must be a text that says who wants this configuration")
+    return Enqueued(history.now, own, source, history.drift)
 
 
 def added(

@@ -29,7 +29,8 @@ def tried(history: History) -> Collection[Hashable]:
 
 def first_enqueued(history: History) -> Proposal:
     """The configuration that the user wants to be tried next; there is one."""
-    return Proposal(deep_copy(history.queue[0]), "it was enqueued")
+    source = history.source_of.get(Codec.key(history.queue[0]))
+    return Proposal(deep_copy(history.queue[0]), f"it was enqueued by {source}" if source else "it was enqueued")
 
 
 class _FreeRows:

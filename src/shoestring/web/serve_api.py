@@ -8,7 +8,7 @@ trial that is held by hand gets a new one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from shoestring.core.budget import Budget, as_budget
 from shoestring.core.readings import Reading, checked_reading
 from shoestring.core.trial_record import TrialRecord
 from shoestring.core.workers import DETACHED, ticks
-from shoestring.errors import BudgetError, EverythingFailed, ReadingError, SpaceError, StudyMismatch
+from shoestring.errors import BudgetError, EverythingFailed, ReadingError, SpaceError, StudyMismatch, StudyNotFound
 from shoestring.logs import open_log
 from shoestring.spaces.parameters import ints, log
 from shoestring.study import Study
@@ -40,20 +40,26 @@ class NoSuchTrial(ReadingError):
 
 
 class Studies:
-    """The studies of a storage, for any number of threads that call on behalf of clients."""
+    """The studies of a storage, for any number of threads that call on behalf of clients.
 
-    def __init__(self, storage: str | Path, lease: float = LEASE) -> None:
-        self._storage, self._log, self._lease = storage, open_log(storage), lease
+    With ``only`` there are no others than these. Clients that only look get ``lease=None``: then nothing is released.
+    """
+
+    def __init__(self, storage: str | Path, lease: float | None = LEASE, only: Collection[str] = ()) -> None:
+        self._storage, self._log = storage, open_log(storage, create=lease is not None)
+        self._lease, self._only = lease, frozenset(only)
         self._opened: dict[str, Study] = {}
         self._ends: dict[str, dict[str, float]] = {}  # for each study, when the leases end, in ticks
         self._lock = threading.RLock()
 
     def names(self) -> list[str]:
         with self._lock:
-            return self._log.studies()
+            return [name for name in self._log.studies() if self._is_open(name)]
 
     def study(self, name: str) -> Study:
         """A stored study; all clients share one object."""
+        if not self._is_open(name):
+            raise StudyNotFound(f"there is no study {name!r:.80} here; there is {', '.join(map(repr, self.names()))}")
         with self._lock:
             if name not in self._opened:
                 self._opened[name] = Study.load(self._storage, name)
@@ -62,11 +68,16 @@ class Studies:
     def create(self, name: str, space: object, budget: object, **options: Any) -> dict[str, Any]:
         """Create a study. One that exists must be the same: its budget cannot be changed from here."""
         limits = budget_of(budget)
+        if not self._is_open(name):
+            raise StudyMismatch(f"the study cannot be called {name!r:.80}; names are {', '.join(sorted(self._only))}")
         with self._lock:
             if name in self.names() and (known := self.study(name).budget) != limits:
                 raise StudyMismatch(f"the study {name!r} exists with a budget of {known}; it is now given as {limits}")
             Study(space_of(space), budget=limits, storage=self._storage, name=name, **options)
         return self.state(name)
+
+    def _is_open(self, name: str) -> bool:
+        return not self._only or name in self._only
 
     def ask(self, name: str) -> dict[str, Any]:
         """The next grant, or None as its trial if there is nothing to start now."""
@@ -160,10 +171,12 @@ class Studies:
 
     def _renew(self, study: Study, record: TrialRecord) -> None:
         with self._lock:
-            self._ends.setdefault(study.name, {})[_lease(record)] = ticks() + self._lease
+            self._ends.setdefault(study.name, {})[_lease(record)] = ticks() + (self._lease or 0.0)
 
     def _expire(self, study: Study) -> None:
         """Release the trials whose lease has ended; one that was not seen before gets a new lease."""
+        if self._lease is None:
+            return
         with self._lock:
             ends, now = self._ends.get(study.name, {}), ticks()
             running = list(study.history.running.values())
