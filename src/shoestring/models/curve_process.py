@@ -144,7 +144,7 @@ class CurveProcess:
     def observed(self) -> CurveProcess:
         """The process without the readings that are expected, for forecasts only."""
         twin = copy(self)
-        twin._expected = ExpectedReadings(self._points.shape[1], len(self._points))
+        twin._expected = ExpectedReadings(self._points.shape[1], len(self._points))  # noqa: SLF001  a copy of our own class
         return twin
 
     def _similarity_of(self, column: int) -> Array:
