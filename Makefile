@@ -2,24 +2,31 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 BENCHMARKS := augment batch_optimisation budgeted_tuning chaos cluster costly_feedback dashboard defaults \
 	early_readings importance overhead parallel simulation sklearn_search sub_sampling worker_threads
 
-.PHONY: help setup demo test test-failed test-ray test-integrations lint types bench docs results clean
+# What works on every system: no worker processes, no commands, no server.
+PORTABLE := tests/core tests/spaces tests/samplers tests/schedulers tests/methods tests/models tests/views tests/plots
+
+.PHONY: help setup demo test test-failed test-ray test-integrations test-portable test-lowest coverage lint types bench \
+	docs results release-check clean
 
 help:
 	@echo "make demo    tune a real model on a budget, in about a minute"
 	@echo "make setup   build .venv with what the tests need"
 	@echo "make test    run the tests"
 	@echo "make test-integrations  install the heavy extras and run the tests that need them"
+	@echo "make test-lowest        run the tests with the oldest dependencies that are allowed"
+	@echo "make coverage           measure which lines the tests run"
 	@echo "make lint    check style and formatting"
 	@echo "make types   check types"
 	@echo "make bench   run the benchmarks in their quick form"
 	@echo "make results render the result pages from the measured data"
 	@echo "make docs    build the documentation as a site, into build/site"
+	@echo "make release-check      build the package, install the wheel alone and run the README with it"
 	@echo "make clean   remove what was built"
 
 setup: $(VENV)/.test
@@ -41,6 +48,20 @@ test-ray: $(VENV)/.ray
 test-integrations: $(VENV)/.integrations
 	$(BIN)/python -m pytest tests/executors/test_ray.py tests/integrations
 
+test-portable: $(VENV)/.test
+	$(BIN)/python -m pytest $(PORTABLE)
+
+# Only where pip can be given the oldest versions: they have no wheels for every version of Python.
+test-lowest:
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[test]"
+	build/lowest/bin/python -m pytest -p no:cacheprovider $(PORTABLE) tests/objectives tests/running tests/test_study.py \
+		tests/test_sklearn.py tests/test_readme.py
+
+coverage: $(VENV)/.dev
+	$(BIN)/python -m coverage run -m pytest -p no:cacheprovider
+	$(BIN)/python -m coverage report
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks examples
@@ -57,6 +78,14 @@ docs: $(VENV)/.docs
 
 results: $(VENV)/.test
 	$(BIN)/python benchmarks/render.py
+
+release-check: $(VENV)/.release
+	rm -rf build/dist build/wheel
+	$(BIN)/python -m build --quiet --outdir build/dist
+	$(BIN)/python -m twine check --strict build/dist/*
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt build/dist/*.whl
+	build/wheel/bin/python tests/programs/readme_from_wheel.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -89,4 +118,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) ".[docs,plots]"
+	touch $@ $(VENV)/.core
+
+$(VENV)/.release: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[release]"
 	touch $@ $(VENV)/.core

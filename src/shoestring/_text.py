@@ -6,11 +6,11 @@ import logging
 
 
 def one_line(text: str) -> str:
-    """A text with line ends, control characters and those that turn the writing direction escaped.
+    r"""Escape line ends, control characters and characters that change the writing direction.
 
     >>> from shoestring._text import one_line
-    >>> one_line("two\\nlines")
-    'two\\\\nlines'
+    >>> one_line("two\nlines")
+    'two\\nlines'
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

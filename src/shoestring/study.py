@@ -132,7 +132,8 @@ class Study:
     @classmethod
     def from_optuna(cls, study: Any, name: str | None = None, **options: Any) -> Study:
         """A study with the space and the trials of an Optuna study, or of the address of its storage: these cost
-        nothing, and pruned ones can be continued. ``options`` are those of a study; ``budget`` is needed."""
+        nothing, and pruned ones can be continued. ``options`` are those of a study; ``budget`` is needed.
+        """
         return cls(**options_from_optuna(study, name, options))
 
     def to_optuna(self, storage: Any = None, name: str | None = None) -> Any:
@@ -197,7 +198,7 @@ class Study:
 
     @property
     def state(self) -> str:
-        """ "open": ask will give a grant; "waiting": only after a running trial reports; "finished"."""
+        """One of "open" (ask gives a grant), "waiting" (only after a running trial reports) and "finished"."""
         with self._current():
             answer = self._journal.peek()
         if isinstance(answer, Granted):
@@ -342,7 +343,8 @@ class Study:
     def trials_frame(self) -> pandas.DataFrame:
         """The trials as a pandas DataFrame, one row per trial: state, value, steps, seconds, cost, reason, message,
         dates, metrics and configuration. ``value`` is what the study's rule makes of the readings, at ``step``, and
-        the metrics are those of that step (needs pandas)."""
+        the metrics are those of that step (needs pandas).
+        """
         with self._current() as history:
             rows = [summary_row(trial) for trial in history.trials]
         return frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")

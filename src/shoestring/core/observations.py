@@ -120,7 +120,7 @@ class Observations:
             column = getattr(self, name).copy()
             column[arm:] = unknown
             setattr(view, name, column)
-        view._known = arm
+        view._known = arm  # noqa: SLF001  a copy of our own class
         return view
 
     def losses(self, step: int) -> Array:

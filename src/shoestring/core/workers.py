@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import os
 import socket
+import sys
 import time
 import uuid
 from functools import cache
@@ -45,7 +46,7 @@ def retire(worker: str) -> None:
 
 
 def process_is_gone(worker: str) -> bool | None:
-    """Whether the process of a worker is gone; None if it runs in another place and cannot be checked from here."""
+    """Whether the process of a worker is gone; None if that cannot be checked from here, as in another place."""
     if worker == DETACHED:
         return False
     place, _, rest = worker.partition("/")
@@ -54,6 +55,8 @@ def process_is_gone(worker: str) -> bool | None:
         return True
     if place.rpartition("@")[2] != _place():
         return None
+    if sys.platform == "win32":
+        return None  # there is no signal 0: os.kill would send Ctrl-C. The lease decides
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:

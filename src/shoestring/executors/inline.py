@@ -122,7 +122,7 @@ def interrupted_at(time: float | None, function: Callable[[], T]) -> T:
 
     def run() -> T:
         nonlocal block
-        block = sys._getframe()
+        block = sys._getframe()  # noqa: SLF001  documented in sys
         if ticks() >= time:
             raise TimeIsUp
         return function()

@@ -59,6 +59,11 @@ class Processes:
                 raise MethodError(f"gpus is {list(self.gpus or ())}; a GPU is a number or a name, such as [0, 1]")
 
     def open(self, objective: Any, directory: Path) -> PoolSession:
+        if sys.platform == "win32":
+            raise MethodError(
+                "worker processes need Linux or macOS; on Windows leave workers= out, run the script inside WSL, or "
+                "use a pool: executor=ss.executors.Futures(concurrent.futures.ProcessPoolExecutor(4), slots=4)"
+            )
         threads = thread_variables(self.threads, share_of_cores(self.workers))
         pool = _ProcessPool(self, setup_for(objective, directory, threads, self.init))
         session = PoolSession(pool, self.workers, self.alive, directory, is_stateless(objective))

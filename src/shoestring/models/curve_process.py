@@ -250,7 +250,7 @@ class CurveProcess:
         """The process without the readings that are expected, for forecasts only."""
         self._catch_up()
         twin = copy(self)
-        twin._expected = ExpectedReadings(self._points.shape[1], len(self._points))
+        twin._expected = ExpectedReadings(self._points.shape[1], len(self._points))  # noqa: SLF001  a copy of our own class
         return twin
 
     def _similarity_of(self, column: int) -> Array:

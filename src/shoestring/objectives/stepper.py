@@ -69,7 +69,8 @@ class Stepper:
 
     def _next(self) -> Any:
         """The next reading. A process that the objective forked, and that comes back from it, is ended here: only the
-        process that runs the study may go on with it."""
+        process that runs the study may go on with it.
+        """
         process = os.getpid()
         try:
             return next(self._readings)

@@ -122,7 +122,8 @@ def turned(labels: Sequence[str], width: float, font: int) -> bool:
 
 
 def shortened(text: str, most: int) -> str:
-    """
+    """Cut a text to at most this many characters.
+
     >>> shortened("a very long label", 10)
     'a very lo…'
     """

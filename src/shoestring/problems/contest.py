@@ -169,5 +169,5 @@ def random_reference(problem: Any, evaluations: int = 100, repeats: int = 200, s
         rng = generator(seed, repeat, "random reference")
         configs = [codec.sample(rng) for _ in range(evaluations)]
         losses = [sign * contest.reading(c, 1, int(rng.integers(2**31))).value for c in configs]
-        found.append(contest._value(configs[min(range(evaluations), key=losses.__getitem__)]))
+        found.append(contest._value(configs[min(range(evaluations), key=losses.__getitem__)]))  # noqa: SLF001  same module
     return median(found)

@@ -14,6 +14,7 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -112,6 +113,8 @@ class Command:
 
     def check(self, parameters: Collection[str], max_resource: int | None) -> None:
         """Refuse a command that does not fit the study, before anything is spent on it."""
+        if sys.platform == "win32":
+            raise ObjectiveError("commands need Linux or macOS; on Windows run shoestring inside WSL")
         clashes = sorted(set(parameters) & set(PLACEHOLDERS) & self.named())
         if clashes:
             raise ObjectiveError(f"{{{clashes[0]}}} is a parameter and also what the study gives: rename the parameter")
