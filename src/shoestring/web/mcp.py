@@ -96,7 +96,8 @@ def _writers(agents: Agents) -> list[Callable[..., Any]]:
 
     def ask(study: StudyName) -> dict[str, Any]:
         """The next trial: train config from step start until step until, with seed. The trial is null if there is
-        nothing to start: for now if state is waiting, for good if it is finished."""
+        nothing to start: for now if state is waiting, for good if it is finished.
+        """
         return agents.studies.ask(study)
 
     def tell(
