@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from shoestring._other_names import explained, missing_attribute
-from shoestring.core.ask_tell import ask, fail, tell
+from shoestring.core.ask_tell import ask, fail, heartbeat, tell
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
 from shoestring.core.event_log import EventLog, checked_name, found_study
@@ -241,6 +241,14 @@ class Study:
     def fail(self, grant: Grant | int, error: object) -> None:
         """Report that the step after the last reading of a grant, or of a trial by its number, could not be done."""
         fail(self._journal, grant, error)
+
+    def heartbeat(self, grant: Grant | int) -> None:
+        """Renew the lease of a running trial now; an error says that it has ended or was taken over.
+
+        The process that asked does this by itself every five seconds. Call it in another process that serves the same
+        study, or to find out whether a trial is still worth working on after a long pause.
+        """
+        heartbeat(self._journal, grant)
 
     def enqueue(self, config: Mapping[str, Any], source: str = "") -> None:
         """Try a configuration next: before the method chooses one by itself, whichever method it is. ``source`` says

@@ -16,6 +16,7 @@ from shoestring.core.decisions import Proposal
 from shoestring.core.events import Granted, Reported
 from shoestring.errors import ReadingError
 from shoestring.logs import MemoryLog
+from shoestring.logs.sqlite import SqliteLog
 from shoestring.samplers import Random
 from shoestring.schedulers import Full
 from shoestring.testing.laws import check_budget_law
@@ -192,3 +193,40 @@ def test_a_study_in_memory_can_be_copied():
     copy = deepcopy(study)
     copy.tell(copy.ask(), 0.5)
     assert (len(copy.trials), len(study.trials)) == (1, 0)
+
+
+def opened_twice(storage):
+    study = ss.Study(SPACE, budget="30 steps", max_resource=9, method="asha", storage=storage)
+    return study, ss.Study.load(storage)
+
+
+def test_a_heartbeat_by_number_renews_the_lease_of_the_process_that_asked(tmp_path):
+    study, other = opened_twice(tmp_path / "a.db")
+    grant = study.ask()
+    worker, log = study.trials[0].worker, SqliteLog(tmp_path / "a.db")
+    before = log.beats(1)[worker][0]
+    other.heartbeat(grant.trial)
+    assert log.beats(1)[worker][0] > before
+
+
+def test_a_heartbeat_of_a_trial_that_does_not_run_is_refused(storage):
+    study, other = opened_twice(storage)
+    grant = study.ask()
+    study.heartbeat(grant)
+    study.tell(grant, 0.5)
+    for given_as in (grant, grant.trial):
+        with pytest.raises(ReadingError, match="trial 0 is paused: nothing of it runs"):
+            other.heartbeat(given_as)
+    with pytest.raises(ReadingError, match="has no trial 7"):
+        other.heartbeat(7)
+
+
+def test_a_heartbeat_says_that_the_trial_was_taken_over(storage):
+    study, other = opened_twice(storage)
+    grant = study.ask()
+    study.release(grant.trial)
+    assert len(other.trials) == 1  # reads the log
+    assert other.ask().trial == grant.trial
+    with pytest.raises(ReadingError, match="was taken over by"):
+        study.heartbeat(grant)
+    other.heartbeat(grant.trial)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import islice
 from operator import index
 
+from shoestring.core.event_log import SharedLog
 from shoestring.core.grants import Grant
 from shoestring.core.history import TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.readings import readings_by_step, refuse_other_value
+from shoestring.core.workers import DETACHED
 from shoestring.errors import ReadingError
 from shoestring.spaces.codec import deep_copy
 
@@ -64,6 +66,20 @@ def fail(journal: Journal, given: Grant | int, error: object) -> None:
     message = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
     with journal.lock:
         journal.close(_trial_of(journal, given).index, "failed", message, steps=1)
+
+
+def heartbeat(journal: Journal, given: Grant | int) -> None:
+    """Renew the lease of the worker that holds a trial, and refuse if the trial is no longer that grant's."""
+    with journal.lock:
+        journal.sync()
+        trial = _trial_of(journal, given)
+        journal.running_trial(trial.index, "nothing of it runs, so there is nothing to keep alive")
+        if journal.was_taken_over(trial.index):
+            raise ReadingError(f"trial {trial.index} was taken over by {trial.worker}: end its run here")
+        if isinstance(given, Grant) and given.until != trial.until:
+            raise ReadingError(f"trial {trial.index} has a later grant, until step {trial.until}: this one is told")
+        if isinstance(journal.log, SharedLog) and trial.worker != DETACHED:
+            journal.log.beat(journal.study, trial.worker)
 
 
 def _trial_of(journal: Journal, given: Grant | int) -> TrialRecord:
