@@ -42,9 +42,7 @@ def test_a_dictionary_or_a_tuple_as_reading(reading):
 
 
 def test_a_parameter_that_the_space_does_not_have():
-    with pytest.raises(
-        EverythingFailed, match=r"KeyError: 'lr' \(test_newcomers\.py:\d+\); trial\.config has '"
-    ):
+    with pytest.raises(EverythingFailed, match=r"KeyError: 'lr' \(test_newcomers\.py:\d+\); trial\.config has '"):
         tune(lambda trial: trial.config["lr"])
 
 
