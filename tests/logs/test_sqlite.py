@@ -52,7 +52,7 @@ def test_a_database_that_cannot_grow_is_an_error_that_says_what_to_do(tmp_path, 
     study = study_of("3000 steps", method="random", storage=storage)
     storage._writer().execute("PRAGMA max_page_count = 8")  # SQLite's own "database or disk is full"
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    with pytest.raises(StorageError, match=rf"is full.*What was appended before is kept: {advice}"):
+    with pytest.raises(StorageError, match=rf"is full.*The events before are kept: {advice}"):
         tell_all(study)
     storage._writer().execute("PRAGMA max_page_count = 100000")
     assert Study.load(tmp_path / "a.db").ask() is not None

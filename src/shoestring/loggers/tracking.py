@@ -1,4 +1,4 @@
-"""What the loggers share: one run in the tracker for each trial, and its numbers."""
+"""Code that the loggers share: one run in the tracker for each trial, and its numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def needed(module: str, logger: str, extra: str) -> Any:
 
 
 def numbers_of(reading: Reading) -> dict[str, float]:
-    """All numbers of a reading by name; ``value`` is the one that is tuned."""
+    """All numbers of a reading by name; ``value`` is the tuned one."""
     numbers = {"value": reading.value, "low": reading.low, "high": reading.high, "cost": reading.cost}
     return {**reading.metrics, **{name: number for name, number in numbers.items() if number is not None}}
 

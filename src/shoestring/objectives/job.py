@@ -1,11 +1,12 @@
-"""What passes between the loop and an executor: a job to run, and a report of each of its steps."""
+"""The messages between the loop and an executor: a job to run, and a report of each of its steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-# What a report is: a reading, or how the trial ended; "storage" is a disk that cannot be written, and ends the run.
+# The kinds of a report: a reading, or an end of the trial; "storage" is a disk that cannot be written, and ends the
+# run.
 Outcome = Literal["reading", "finished", "failed", "lost", "storage"]
 
 
@@ -32,7 +33,7 @@ class Job(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of a job: a reading at a step, or the end of the trial in that step, and how long the step took.
+    """The result of a job: a reading at a step, or the end of the trial in that step, and how long the step took.
 
     ``held`` is whether the process that ran it still has the trial in memory.
     """
@@ -46,5 +47,5 @@ class Report(NamedTuple):
     held: bool = True
 
     def completes(self, job: Job) -> bool:
-        """Whether nothing more of the job is due after this report."""
+        """Return whether nothing more of the job is due after this report."""
         return self.how != "reading" or self.step >= job.until

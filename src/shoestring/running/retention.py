@@ -1,4 +1,4 @@
-"""Which files are kept: those of trials that can go on, and those of the best that ended."""
+"""Rules for the files that are kept: of trials that can be continued, and of the best ones that ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_keep(keep: object) -> None:
 
 
 class Retention:
-    """Deletes the files of ended trials, but for the best ``keep`` and that of ``study.best``, whatever it is."""
+    """Deletes the files of ended trials, except for the best ``keep`` and the trial of ``study.best``."""
 
     def __init__(self, directory: Path, journal: Journal, keep: int | None) -> None:
         self._directory = directory
@@ -59,7 +59,9 @@ class Retention:
                 self._ended.remove(dropped)
 
     def _loss(self) -> Callable[[TrialRecord], float]:
-        """What ``study.best`` compares trials by: with several trials of a configuration, the mean at the last step."""
+        """Return the loss by which ``study.best`` compares trials: with several trials of a configuration, the mean at
+        the last step.
+        """
         trials = self._history.trials
         if len(trials) == len(self._history.arms):
             return lambda trial: trial.recommended.loss if trial.recommended else math.inf
@@ -74,7 +76,7 @@ class Retention:
     def clean_up(self, worker: str) -> None:
         """The run is over: what others ended meanwhile is deleted too, and no file is there twice.
 
-        The trials that this worker ran last are in nobody's memory now, so their snapshots are all that is needed.
+        No process has the trials that this worker ran last in memory now, so their snapshots are enough.
         """
         for trial in self._with_files():
             if trial.state not in ("running", "paused"):
