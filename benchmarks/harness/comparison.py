@@ -121,7 +121,7 @@ def rank_rows(found: Comparison, losses: Losses, label: str, prefix: str = "") -
 
 
 def cost_rows(found: Comparison, label: str) -> list[Row]:
-    """Measure what a run costs besides the objective, the share of failures, and how many configurations were started."""
+    """Measure the costs of a run besides the objective, the share of failures, and the started configurations."""
     quantities = {"CPU seconds": "cpu", "lost steps": "lost", "configurations": "arms"}
     return mean_rows(
         found, {what: found.array(lambda task, result, n=name: result[n]) for what, name in quantities.items()}, label
