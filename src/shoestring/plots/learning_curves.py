@@ -13,7 +13,7 @@ from shoestring.errors import MethodError
 from shoestring.plots.parameter_ticks import value_text
 from shoestring.plots.picture import Dots, Line, Mark, Panel, Picture, joined
 from shoestring.plots.plot import FigureOptions, Plot
-from shoestring.plots.style import DASHES, STATE_STYLES, STRONG, category, scale, shade
+from shoestring.plots.style import DASHES, STATE_STYLES, STRONG, category, grade, scale
 from shoestring.spaces.axes import Axis
 from shoestring.views.states import is_over, state_words
 from shoestring.views.trace import Source, Trace, trace_of
@@ -185,5 +185,5 @@ def _few_values(axis: Axis) -> list[tuple[str, str]]:
 def _ranges(axis: Axis) -> list[tuple[str, str]]:
     ends = [value_text(axis.decode(i / _SHADES)) for i in range(_SHADES + 1)]
     return [
-        (f"{axis.name} {ends[i]} to {ends[i + 1]}", shade(0.9 * i / (_SHADES - 1))) for i in range(_SHADES)
+        (f"{axis.name} {ends[i]} to {ends[i + 1]}", grade(i / (_SHADES - 1))) for i in range(_SHADES)
     ]  # fmt: skip

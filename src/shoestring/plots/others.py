@@ -71,7 +71,7 @@ def _few_ticks(labels: Sequence[str]) -> list[tuple[float, str]]:
 def online(tuner: OnlineTuner, **_: Unpack[FigureOptions]) -> OnlineLooks:
     """Online tuning: which arm was used in which round, where a look was paid for, and the posterior now.
 
-    It needs a finite list of arms; the posterior is shown where the policy has one.
+    ``tuner`` needs a finite list of arms; the posterior is shown where its policy has one.
     """
     records = tuner.history
     if records and not isinstance(records[0].candidate, (int, np.integer)):
@@ -122,7 +122,7 @@ class PairHeat:
 
 @Plot
 def pairs(found: Any, **_: Unpack[FigureOptions]) -> PairHeat:
-    """Augmentation: the heat map of pairs of operations of a ``PolicySet``."""
+    """Augmentation: the heat map of pairs of operations; ``found`` is a ``PolicySet``."""
     means = {(item.pair.first, item.pair.second): item.mean for item in found.pairs}
     operations = tuple(sorted({name for pair in means for name in pair}))
     rows = tuple(tuple(float(means.get((a, b), math.nan)) for b in operations) for a in operations)

@@ -29,7 +29,7 @@ from shoestring.plots.picture import (
     thinned,
 )
 from shoestring.plots.plot import FigureOptions, Plot
-from shoestring.plots.style import INK, PAPER, STATE_STYLES, STRONG, category, scale, shade, tick_places
+from shoestring.plots.style import INK, PAPER, STATE_STYLES, STRONG, category, grade, scale, tick_places
 from shoestring.spaces.axes import Axis
 from shoestring.views.formatting import number
 from shoestring.views.trace import Source, Trace, trace_of
@@ -148,7 +148,7 @@ class ParallelCoordinates:
         for group in sorted(set(groups.tolist()), reverse=True):
             chosen = [(self.trials[i], range(len(self.axes)), self.lines[i]) for i in np.flatnonzero(groups == group)]
             label = {0: "best eighth", _SHADES - 1: "worst eighth"}.get(group, "")
-            marks.append(Line(**joined(chosen), color=shade(group / (_SHADES - 1) * 0.95), label=label, opacity=0.75))
+            marks.append(Line(**joined(chosen), color=grade(group / (_SHADES - 1)), label=label, opacity=0.75))
         for i, ticks in enumerate(self.ticks):
             marks.append(Line((i, i), (0.0, 1.0), INK, width=1.0))
             marks.append(Words([float(i)] * len(ticks), [at for at, _ in ticks], [label for _, label in ticks]))

@@ -39,12 +39,16 @@ STATE_STYLES = {
     "lost": StateStyle("#6c757d", "dot", "cross", 0.35),
 }
 
-# Each colour on a dark background; those of a scale stay as they are.
+# Ranks from the best to the worst: those that matter stand out.
+GRADES = ("#1f4e7a", "#23688c", "#2b8499", "#4a9d9b", "#79b296", "#a9c18f", "#d3c98a", "#ecd89a")
+# Each colour on a dark background; those of a heat map stay as they are.
 DARK = {
     INK: "#e4e7eb", PALE: "#3a424d", PAPER: "#14181d", STRONG: "#ffffff",
     "#1f4e79": "#6cb0f0", "#e08e0b": "#f0a93a", "#2a9d8f": "#3fc4b4", "#b5179e": "#e86fd5",
     "#8ecae6": "#8ecae6", "#7f4f24": "#c98b54", "#a7c957": "#a7c957", "#5e548e": "#a89ce0",
     "#74b6d8": "#4d86b3", "#d62839": "#ff7482", "#6c757d": "#98a2ad",
+    "#1f4e7a": "#9be1ff", "#23688c": "#79cdec", "#2b8499": "#5bb7d2", "#4a9d9b": "#4ba0ae",
+    "#79b296": "#4b888a", "#a9c18f": "#526f69", "#d3c98a": "#5c5f4d", "#ecd89a": "#66553a",
 }  # fmt: skip
 _COLOR = re.compile("#[0-9a-f]{6}")
 
@@ -60,6 +64,15 @@ def darkened(document: str) -> str:
 
 # From dark to light at an even pace, so that it reads the same in grey.
 _SHADES = np.array([(68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37)], dtype=float)
+
+
+def grade(share: float) -> str:
+    """The colour of a rank: 0 is the best and stands out, 1 is the worst and is faint.
+
+    >>> grade(0.0), grade(1.0)
+    ('#1f4e7a', '#ecd89a')
+    """
+    return GRADES[round(min(max(share, 0.0), 1.0) * (len(GRADES) - 1))]
 
 
 def category(index: int) -> str:
