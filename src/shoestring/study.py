@@ -27,7 +27,6 @@ from shoestring.errors import MethodError, ReadingError
 from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_optuna
 from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
-from shoestring.methods.bibliography import bibtex_of
 from shoestring.methods.opening import (
     check_options,
     chosen_method,
@@ -43,6 +42,7 @@ from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
+from shoestring.running.interruption import explained_interrupt
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
@@ -308,7 +308,8 @@ class Study:
         display = watch(self._journal, run["progress"], self.note)
         executor = run["executor"] or default_executor(run)
         callbacks = Callbacks(self, run["callbacks"])
-        drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
+        with explained_interrupt(self._journal.log, self.repeats):
+            drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
         if not self.history.stopped:  # by somebody's wish, perhaps before the first reading
             required(self.history.best(), self.history)
         return self
@@ -404,8 +405,7 @@ class Study:
 
     def references(self, bibtex: bool = False) -> list[str]:
         """List the publications of the methods of this study, in words or, with ``bibtex``, as BibTeX entries."""
-        found = references_of(self._journal.current_method())
-        return [bibtex_of(reference) for reference in found] if bibtex else found
+        return references_of(self._journal.current_method(), bibtex)
 
     if not TYPE_CHECKING:  # a type checker would take any name to exist
 

@@ -78,8 +78,9 @@ def _number(what: str, given: Any) -> float:
         raise ReadingError(f"{what} is {brief(given)}, not a number")
     try:
         number = _as_float(given)
-    except Exception:  # whatever a foreign type raises when it is no number
-        raise ReadingError(f"{what} is {brief(given)}, not a number") from None
+    except Exception:  # any error that a foreign type raises when it cannot be converted
+        instead = "; give ss.Reading(loss, accuracy=...)" if isinstance(given, (Mapping, tuple, list)) else ""
+        raise ReadingError(f"{what} is {brief(given)}, not a number{instead}") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
     return number

@@ -40,6 +40,8 @@ def chosen_method(given: object, budget: Budget, max_resource: int | None) -> tu
         return auto(budget, max_resource)
     if isinstance(given, str):
         return named(given), ""
+    if isinstance(given, type):
+        raise MethodError(f"method is the class {given.__name__}: create one, {given.__name__}()")
     if not callable(getattr(given, "decide", None)):
         what = "a sampler" if hasattr(given, "propose") else "a scheduler" if hasattr(given, "next") else "no method"
         raise MethodError(
