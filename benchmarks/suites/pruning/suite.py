@@ -15,7 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.harness.common import Options, main
-from benchmarks.harness.comparison import compared, cost_rows, differences, mean_rows, rank_rows, regret_best, regret_seen
+from benchmarks.harness.comparison import (
+    compared,
+    cost_rows,
+    differences,
+    mean_rows,
+    rank_rows,
+    regret_best,
+    regret_seen,
+)
 from benchmarks.harness.measurements import Row
 from benchmarks.harness.play import Task
 from benchmarks.harness.recorded import tables

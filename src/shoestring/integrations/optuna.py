@@ -209,7 +209,7 @@ def _is_taken(study: Any, trial: Any, distributions: Mapping[str, Any], values: 
     two trials that are given the same values, at least one sees the note of the other.
     """
     own = {name: distributions[name].to_internal_repr(value) for name, value in values.items()}
-    study._storage.set_trial_system_attr(trial._trial_id, _GIVEN, own)
+    study._storage.set_trial_system_attr(trial._trial_id, _GIVEN, own)  # noqa: SLF001  # as samplers of Optuna do it
     trials = study.get_trials(deepcopy=False)
     return any(other.number != trial.number and other.system_attrs.get(_GIVEN) == own for other in trials)
 
