@@ -18,7 +18,8 @@ from shoestring.objectives.trial import Objective
 _logger = logging.getLogger("shoestring")
 
 # The attributes of its trial that a function can use without reporting anything.
-_PASSIVE = ("index", "config", "seed", "start", "until", "arm", "replicate", "worker", "device", "directory")
+_PASSIVE = ("index", "config", "seed", "start", "until", "arm", "replicate", "worker", "device", "directory",
+            "attributes", "note", "show")  # fmt: skip
 
 
 def check_objective(objective: Any, max_resource: int | None, parameters: Iterable[str]) -> None:
