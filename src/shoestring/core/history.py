@@ -88,6 +88,7 @@ class History:
         self.front: list[FrontPoint] = []
         self.note = ""
         self.tags: tuple[str, ...] = ()
+        self.weighed = ""  # how several objectives became one loss, for a view of them (core/weighing.py)
         self.compared: int | None = None
         self._caches: dict[Hashable, Any] = {}
 
