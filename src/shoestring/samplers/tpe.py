@@ -181,7 +181,7 @@ def _bandwidths(good: Array, edges: Sequence[Array | None], scale: float) -> Arr
 
 
 def _edges(history: History) -> list[Array | None]:
-    return history.cached("cell edges", lambda: _cell_edges(history.codec))
+    return history.constant("cell edges", lambda: _cell_edges(history.codec))
 
 
 def _cell_edges(codec: Codec) -> list[Array | None]:
