@@ -365,11 +365,11 @@ def test_an_append_demands_the_event_before_it(tmp_path):
     log = SqliteLog(tmp_path / "a.db")
     study = log.create("a", OPENED)
     log.append(study, [REPORTED, REPORTED], 1)
-    with pytest.raises(StorageError, match="has lost events that it had: event 4 is not the one"):
+    with pytest.raises(StorageError, match="has lost events that it had: event 4 is missing or was replaced"):
         log.append(study, [REPORTED], 5)
     execute(tmp_path / "a.db", ("DELETE FROM events WHERE seq = 2",))
     for events in ([REPORTED], [REPORTED, REPORTED]):
-        with pytest.raises(StorageError, match="has lost events that it had: event 2 is not the one"):
+        with pytest.raises(StorageError, match="has lost events that it had: event 2 is missing or was replaced"):
             log.append(study, events, 3)
     again = SqliteLog(tmp_path / "a.db")
     assert again.read(study, 0) == [OPENED, REPORTED]

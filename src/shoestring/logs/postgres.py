@@ -271,7 +271,7 @@ class PostgresLog:
             self._conflicts[study] = self._conflicts.get(study, 0) + 1
             raise Conflict(f"position {first} was taken by another process")
         raise StorageError(
-            f"the storage {self.shown} has lost events that it had: event {first - 1} is another one now. "
+            f"the storage {self.shown} has lost events that it had: event {first - 1} is missing or was replaced. "
             "Open the study again to continue from what is left"
         )
 

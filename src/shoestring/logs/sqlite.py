@@ -279,7 +279,7 @@ class SqliteLog:
         if self._rows(_LINK, study, expect):
             raise Conflict(f"position {expect} was taken by another process")
         raise StorageError(
-            f"the storage {self.path} has lost events that it had: event {expect - 1} is another one now. "
+            f"the storage {self.path} has lost events that it had: event {expect - 1} is missing or was replaced. "
             "Open the study again to continue from what is left"
         )
 
