@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row
 from benchmarks.harness.pictures import new_figure, saved
-from benchmarks.suites.early_readings.surrogate import EPOCHS, SPACE, Problem, names
+from benchmarks.tasks.yahpo_lcbench import EPOCHS, SPACE, Problem, names
 from shoestring.core.randomness import generator
 from shoestring.spaces.codec import Codec
 
