@@ -1,4 +1,4 @@
-"""What the order of configurations says after the first epochs: readings of random configurations against later ones."""
+"""What the order of configurations says after the first epochs: early readings against later ones."""
 
 from __future__ import annotations
 
