@@ -93,7 +93,7 @@ PUBLIC = {
     "shoestring.online": """CEGPUCB EXP3R EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
         EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner PlotData Round RoundRecord Softmax TheoremBeta""",
     "shoestring.plots": """burn_down contour curves forecast history importance online pairs parallel pareto regret
-        rungs shares slices workers""",
+        rungs shares slices workers metrics""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
     "shoestring.augment": "OPERATIONS Augment Pair Policy PolicySet RankedPair RankedPolicy policies_of search",
     "shoestring.executors": "Executor Futures Inline Job Processes Ray Report Session Simulated Trial",
