@@ -6,15 +6,20 @@ other process need not run the script. The names of a module travel by name and 
 
 from __future__ import annotations
 
+import functools
+import io
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import cloudpickle
 
 from shoestring.errors import ObjectiveError
 from shoestring.objectives.loading import SCRIPT
+
+# What functools.cache and lru_cache make of a function.
+_WITH_CACHE = type(functools.cache(int))
 
 
 def to_bytes(objective: Any, init: Callable[[], Any] | None = None) -> bytes:
@@ -31,7 +36,9 @@ def to_bytes(objective: Any, init: Callable[[], Any] | None = None) -> bytes:
     for module in by_value:
         cloudpickle.register_pickle_by_value(module)
     try:
-        pickled: bytes = cloudpickle.dumps((objective, init, carrier))
+        buffer = io.BytesIO()
+        by_value_names = {module.__name__ for module in by_value} | registered | {"__main__", SCRIPT}
+        _Pickler(buffer, by_value_names).dump((objective, init, carrier))
     except Exception as error:
         raise ObjectiveError(
             f"the objective {objective!r} cannot be sent to another process: it refers to something that cannot be "
@@ -41,7 +48,30 @@ def to_bytes(objective: Any, init: Callable[[], Any] | None = None) -> bytes:
     finally:
         for module in by_value:
             cloudpickle.unregister_pickle_by_value(module)
-    return pickled
+    return buffer.getvalue()
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Also sends what ``functools.cache``, ``lru_cache`` and ``cached_property`` make, without what they hold."""
+
+    def __init__(self, file: io.BytesIO, by_value: Collection[str]) -> None:
+        super().__init__(file)
+        self._by_value = by_value
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _WITH_CACHE) and self._travels(obj):
+            return _cached_again, (obj.__wrapped__, obj.cache_parameters())
+        if type(obj) is functools.cached_property:
+            return functools.cached_property, (obj.func,), {"attrname": obj.attrname}
+        return super().reducer_override(obj)
+
+    def _travels(self, function: Any) -> bool:
+        """Whether a function goes by value: the other process cannot import it by its name."""
+        return function.__module__ in self._by_value or "<locals>" in function.__qualname__
+
+
+def _cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)
 
 
 def from_bytes(pickled: bytes) -> tuple[Any, Callable[[], Any] | None]:
