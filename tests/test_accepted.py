@@ -1,4 +1,4 @@
-"""What is accepted can be written and loaded again; what is not is refused by an error of ours that says why."""
+"""Accepted values can be written and loaded again; all others are refused with an error that says why."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the user knows already: enqueued configurations, results from elsewhere, warm starts."""
+"""Knowledge of the user: enqueued configurations, results from elsewhere, warm starts."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What counts as a reading, and the forms in which ``tell`` takes several."""
+"""Values that count as readings, and the forms in which ``tell`` takes several."""
 
 import math
 

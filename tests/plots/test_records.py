@@ -1,4 +1,4 @@
-"""What each plot shows, as records."""
+"""The record of each plot."""
 
 import itertools
 import math
