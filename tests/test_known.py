@@ -134,7 +134,7 @@ class TestQueue:
             ({"x": 0.5}, "'y' is missing"),
             ({"x": 0.5, "y": 2.0}, "'y' is 2.0"),
             ({"x": 0.5, "y": "a"}, "'y' is 'a'"),
-            ({"x": 0.5, "y": 0.5, "z": 1}, "'z' is no parameter"),
+            ({"x": 0.5, "y": 0.5, "z": 1}, "'z' is not a parameter"),
         ],
     )
     def test_what_is_no_configuration_is_refused(self, config, words):
@@ -373,7 +373,7 @@ class TestWarmStart:
 
     def test_a_value_for_no_parameter_is_refused(self):
         first = ss.tune(lambda trial: trial.config["x"], SPACE, budget="2 evaluations", method="random")
-        with pytest.raises(SpaceError, match="fill has 'z', which is no parameter of the space"):
+        with pytest.raises(SpaceError, match="fill has 'z', which is not a parameter of the space"):
             ss.Study(SPACE, budget="2 evaluations", initial=[ss.warm_start(first, fill={"z": 1})])
 
     def test_another_direction_is_refused(self):

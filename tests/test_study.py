@@ -479,7 +479,7 @@ def test_a_grant_of_another_study_is_refused():
     two.ask()
     with pytest.raises(ReadingError, match="not one of this study"):
         two.tell(grant, 1.0)
-    with pytest.raises(ReadingError, match=r"0.5 is no grant; give what study\.ask\(\) returned"):
+    with pytest.raises(ReadingError, match=r"0.5 is not a grant; give what study\.ask\(\) returned"):
         two.tell(0.5, 1.0)
 
 

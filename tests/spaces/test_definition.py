@@ -119,7 +119,7 @@ def test_rules_leave_the_parameters_of_the_user_alone():
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ([ss.when("nothing", a=1)], "'nothing', which is no parameter"),
+        ([ss.when("nothing", a=1)], "'nothing', which is not a parameter"),
         ([ss.when("b", a=99)], "value 99"),
         ([ss.when("b", "a is 3")], "no comparison"),
         ([ss.when("b", "a > 300")], "'300'"),

@@ -14,7 +14,7 @@ from shoestring.spaces.parameters import IntRange, log
 Spec = Mapping[str, Any]
 
 _FIELDS = ("value", "values", "probabilities", "min", "max", "mu", "sigma", "q", "distribution", "parameters")
-# How many values a range in steps of q may have, as they are listed in the log.
+# How many values a range in steps of q may have, because the log lists them.
 _MOST_VALUES = 10_000
 
 
@@ -41,7 +41,7 @@ def is_constant(spec: Spec) -> bool:
 
 
 def is_text(name: str, spec: Spec) -> bool:
-    """Whether a parameter has texts as its values; they must be safe inside of quotes."""
+    """Return whether a parameter has texts as its values; they must be safe inside of quotes."""
     texts = [value for value in spec.get("values", ()) if isinstance(value, str)]
     if texts and len(texts) < len(spec["values"]):
         raise SpaceError(f"the parameter {name} mixes texts and other values, which has no counterpart inside of JSON")

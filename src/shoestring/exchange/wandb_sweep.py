@@ -11,7 +11,7 @@ early_terminate: hyperband      ASHA on the same steps, with ``tpe`` for bayes
 run_cap                         a budget of evaluations
 =============================== =====================================================
 
-What has no counterpart here is refused by its name. Only the texts under which W&B shows a sweep are left out.
+Options without a counterpart here are refused by name. Only the texts under which W&B shows a sweep are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _METHODS = {"random": "random", "grid": "grid", "bayes": "gp"}
 
 
 class Sweep(NamedTuple):
-    """What a file says: the objective (a command, or FILE:OBJECTIVE), the space, and the options of a study."""
+    """The contents of a file: the objective (a command, or FILE:OBJECTIVE), the space, and the options of a study."""
 
     objective: Command | str
     space: Any

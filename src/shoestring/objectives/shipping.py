@@ -66,7 +66,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return super().reducer_override(obj)
 
     def _travels(self, function: Any) -> bool:
-        """Whether a function goes by value: the other process cannot import it by its name."""
+        """Return whether a function goes by value: the other process cannot import it by its name."""
         return function.__module__ in self._by_value or "<locals>" in function.__qualname__
 
 
