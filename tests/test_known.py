@@ -195,7 +195,7 @@ class TestQueue:
         row = study.history.codec.rows[5]
         study.enqueue(row)
         assert study.ask().config == row
-        with pytest.raises(SpaceError, match="no row"):
+        with pytest.raises(SpaceError, match="not a row"):
             study.enqueue({**row, "x1": row["x1"] - 1})
 
     def test_it_is_seen_by_other_processes(self, tmp_path):
@@ -221,7 +221,7 @@ class TestInitial:
         assert study.verify()
 
     def test_something_else_is_refused(self):
-        with pytest.raises(ReadingError, match="no study"):
+        with pytest.raises(ReadingError, match="not a study"):
             ss.tune(square, SPACE, budget="5 evaluations", initial=[3])
 
 

@@ -489,7 +489,7 @@ def test_arrays_are_lists_and_numpy_steps_are_steps():
     study.tell(grant, np.array([3.0, 2.0]))
     study.tell(grant, {np.int64(3): 1.0})
     assert [r.value for r in study.trials[0].readings.values()] == [3.0, 2.0, 1.0]
-    with pytest.raises(ReadingError, match="no step"):
+    with pytest.raises(ReadingError, match="not a step"):
         study.tell(grant, {"4": 1.0})
 
 
