@@ -1,7 +1,5 @@
 """Trials in the pools of other libraries: they pause, go on from their checkpoints, and no step is run twice."""
 
-import os
-import signal
 import time
 from contextlib import contextmanager
 
@@ -10,6 +8,7 @@ import pytest
 import shoestring as ss
 from shoestring.executors import Futures
 from shoestring.testing import check_executor
+from tests.executors.test_futures import dies_once
 from tests.integrations.training import needed, tuned
 
 
@@ -53,22 +52,12 @@ def test_trials_pause_and_go_on_in_the_pool(pool, tmp_path):
     assert study.verify().ok
 
 
-def dies_once(trial):
-    for step in range(trial.start + 1, 4):
-        mark = trial.directory.parents[2] / "died"
-        if step == 2 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        (trial.directory / "step").write_text(str(step))
-        yield trial.config["x"] + 1 / step
-
-
 @pytest.mark.parametrize("pool", [dask, submitit], ids=lambda pool: pool.__name__)
 @pytest.mark.filterwarnings("ignore")
 def test_a_trial_whose_worker_is_killed_is_tried_again_and_charged(pool, tmp_path):
     with pool(tmp_path) as opened:
         options = {"storage": tmp_path / "study.db", "executor": Futures(opened, slots=1), "max_resource": 3}
-        study = ss.tune(dies_once, {"x": (0.0, 1.0)}, budget="7 steps", method="random", progress=False, **options)
+        study = ss.tune(dies_once, {"x": (0.0, 1.0)}, budget="7 steps", method="random", **options)
     assert [trial.message for trial in study.trials if trial.message] == []
     assert study.trials[0].step == 3
     assert study.spent["steps"] == 7 == 1 + sum(trial.step for trial in study.trials)
