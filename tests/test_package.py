@@ -17,6 +17,7 @@ LAYERS = [
     {"cli", "web", "augment", "integrations", "loggers", "testing", "problems", "__main__"},
     {"tuning"},
     {"study"},
+    {"past"},
     {"exchange"},
     {"display"},
     {"plots"},
@@ -82,7 +83,7 @@ print(*(name for name in sys.modules if name.startswith("shoestring.models")))
 
 
 PUBLIC = {
-    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid ints log space space_from
+    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid guess ints log space space_from
         tune warm_start when augment errors executors loggers methods online plots problems samplers schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling

@@ -16,6 +16,7 @@ from shoestring.core.recommendation import DEFAULT_RULE
 from shoestring.objectives.checks import check_objective, place_of
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
+from shoestring.past.sources import Past
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
@@ -36,6 +37,8 @@ def tune(
     seed: int = 0,
     recommend: Rule = DEFAULT_RULE,
     initial: Initial = (),
+    past: Past = None,
+    guess: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
     """Tune an objective within a budget, and give back the study.
@@ -49,7 +52,10 @@ def tune(
     ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
     "median" of three, or by its "last" reading; "auto" is the best reading, or what the method expects where it finds
     that single readings are noisy. ``initial`` is a list of configurations that are tried first, and of
-    other studies to learn from, as ``ss.warm_start(study)``. ``space``, ``method``, ``mode``, ``max_resource`` and
+    other studies to learn from, as ``ss.warm_start(study)``. ``past`` are studies of similar models: a storage such as
+    "team.db", studies, a list of these, or "auto" for those in the same storage; the best of them is tried early.
+    ``guess`` has values that have worked before, by the names of parameters. A check drops what loses to random
+    configurations. ``space``, ``method``, ``mode``, ``max_resource`` and
     ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of :meth:`Study.run`.
 
     >>> import shoestring as ss
@@ -76,6 +82,8 @@ def tune(
         seed=seed,
         recommend=recommend,
         initial=initial,
+        past=past,
+        guess=guess,
         _objective=place_of(objective),
     )
     return study.run(objective, **options)

@@ -34,16 +34,25 @@ from shoestring.errors import CorruptLog, NewerLog, OlderLog
 from shoestring.spaces.serialisation import with_tags, without_tags
 
 FORMAT = 3
+# The most configurations of a plan, and the most characters of an origin.
+LONGEST_PLAN, _LONGEST_ORIGIN = 30, 64
 
 Mode = Literal["min", "max"]
 # How a study recommends one of its configurations and steps (core/recommendation.py).
 Rule = Literal["best", "median", "last", "auto"]
+# Configurations to be tried early (core/planned.py).
+Plan = Sequence[Mapping[str, Any]]
 # How a trial can end for good.
 Closing = Literal["finished", "failed", "lost", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
+    """``plan`` has configurations from a past or a guess, each with ``config``, ``origin`` and ``sd``.
+
+    ``origin`` is the digest of the log that it is from, or "guess"; ``sd`` is how far from the guess it was drawn.
+    """
+
     kind: ClassVar[str] = "opened"
     at: float
     space: Mapping[str, Any]
@@ -55,6 +64,7 @@ class Opened:
     objective: str | None = None
     recommend: Rule = "best"  # of a log that does not say it, whatever the default of new studies is
     drift: float = 0.0
+    plan: Plan = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,16 +250,26 @@ def _without_tuples(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if config is None else {name: without_tags(value) for name, value in config.items()}
 
 
+def _written_plan(plan: Plan) -> list[dict[str, Any]]:
+    return [{**entry, "config": _with_tuples(entry["config"])} for entry in plan]
+
+
+def _read_plan(plan: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple({**entry, "config": _without_tuples(entry["config"])} for entry in plan)
+
+
 # How the fields are written that JSON cannot hold as they are, and how they are read back.
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "metrics": _finite_metrics,
     "config": _with_tuples,
     "readings": _written_readings,
+    "plan": _written_plan,
 }
 _READ: dict[str, Callable[[Any], Any]] = {
     "metrics": _read_metrics,
     "config": _without_tuples,
     "readings": _read_readings,
+    "plan": _read_plan,
 }
 
 
@@ -308,6 +328,17 @@ def _is_reading(value: object) -> bool:
     return numbers and _is_whole(value["step"]) and type(metrics) is dict and all(map(_is_metric, metrics.values()))
 
 
+def _is_plan(value: object) -> bool:
+    return type(value) is list and len(value) <= LONGEST_PLAN and all(map(_is_planned, value))
+
+
+def _is_planned(value: object) -> bool:
+    if type(value) is not dict or value.keys() != {"config", "origin", "sd"}:
+        return False
+    right = type(value["config"]) is dict and type(value["origin"]) is str and _is_number(value["sd"])
+    return right and value["sd"] >= 0 and len(value["origin"]) <= _LONGEST_ORIGIN
+
+
 _NUMBERS = {"value", "low", "high", "cost"}
 _IS: dict[str, Callable[[Any], bool]] = {
     "int": _is_whole,
@@ -321,6 +352,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "Mapping[str, float]": lambda value: type(value) is dict and all(map(_is_number, value.values())),
     "Mapping[str, float] | None": lambda value: type(value) is dict and all(map(_is_metric, value.values())),
     "Sequence[Mapping[str, Any]]": lambda value: type(value) is list and all(map(_is_reading, value)),
+    "Plan": _is_plan,
     "Mode": get_args(Mode).__contains__,
     "Rule": get_args(Rule).__contains__,
     "Closing": get_args(Closing).__contains__,

@@ -174,6 +174,8 @@ class History:
         try:
             self.apply(event)
             if isinstance(event, Opened):
+                for planned in event.plan:
+                    self.codec.check_stored(planned["config"])
                 _ = self.codec  # a space that cannot be is refused here
             elif isinstance(event, (Granted, Enqueued, Added)) and event.config is not None:
                 self.codec.check_stored(event.config)

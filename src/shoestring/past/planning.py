@@ -1,0 +1,143 @@
+"""The plan of a new study, from its user's past and guess.
+
+======== ============================================================================ =======
+symbol   meaning                                                                      shape
+======== ============================================================================ =======
+c        candidates: the three best configurations of every past study               (m,)
+R        how much worse than its best a past study expects a candidate to end         (k, m)
+======== ============================================================================ =======
+
+The portfolio is chosen greedily: each candidate is the one with which Σ over studies of min over the chosen of R becomes
+smallest. So the first is good everywhere, and the next ones are good where the first are not. Ties go to the candidate
+that is better on the whole. It has five configurations; with more than ten past studies there are further winners,
+which ``core/planned.py`` tries while little of the budget is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from shoestring._arrays import Array
+from shoestring._text import one_line
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import LONGEST_PLAN
+from shoestring.core.planned import FIRST, GUESS
+from shoestring.past.forecasts import PastForecast
+from shoestring.past.guesses import checked_guess, guessed
+from shoestring.past.sources import Past, Source, described, sources
+from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.configspace import ConfigSpace
+
+# With more past studies than this, more of their winners are planned than the portfolio has.
+_MANY_STUDIES = 10
+# So many studies that were left out are named.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class PastStudy:
+    """A study of the past, and what is taken from it: ``problem`` says why nothing is, ``outside`` how many of its
+    configurations are outside of the new space, and ``forecast`` is what it says about others."""
+
+    name: str
+    digest: str
+    problem: str = ""
+    trials: int = 0
+    outside: int = 0
+    forecast: PastForecast | None = None
+
+
+@dataclass(frozen=True)
+class PlanMade:
+    """A plan as the opening event holds it, and what it was made from."""
+
+    entries: tuple[Mapping[str, Any], ...]
+    studies: tuple[PastStudy, ...] = ()
+    past: str = ""
+
+    @property
+    def note(self) -> str:
+        """One line that says what was found and used; empty without a past and a guess."""
+        planned = f"{len(self.entries)} configuration{'' if len(self.entries) == 1 else 's'} planned"
+        if not self.past:
+            return f"guess: {planned}" if self.entries else ""
+        used = [study for study in self.studies if not study.problem]
+        parts = [f"past: {len(used)} of {len(self.studies)} studies of {self.past}: {planned}"]
+        outside = sum(study.outside for study in used)
+        if outside:
+            parts.append(f"{outside} past configurations are outside of the space")
+        return "; ".join([*parts, *self._left_out()])
+
+    def _left_out(self) -> Iterator[str]:
+        left = [study for study in self.studies if study.problem]
+        if left:
+            named = [f"{one_line(study.name)}, {study.problem}" for study in left[:_NAMED]]
+            more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
+            yield "left out: " + "; ".join(named + more)
+
+
+def plan_if_new(
+    space: ConfigSpace.ConfigurationSpace,
+    past: Past,
+    guess: Mapping[str, Any] | None,
+    seed: int,
+    log: EventLog,
+    name: str,
+) -> PlanMade:
+    """The plan of a study. A stored one has its own: its past is not read, and may be gone."""
+    codec = Codec(space)
+    checked = checked_guess(codec, guess)
+    return made_plan(codec, None if log.find(name) is not None else past, checked, seed, log, name)
+
+
+def made_plan(codec: Codec, past: Past, guess: Mapping[str, Any], seed: int, log: EventLog, name: str) -> PlanMade:
+    """The plan of a study that is new: the guess and the portfolio of its past take turns."""
+    own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in guessed(codec, guess, seed)]
+    studies = [] if past is None else [_read(source, codec, guess) for source in sources(past, log, name)]
+    chosen = [{"config": config, "origin": digest, "sd": 0.0} for config, digest in _portfolio(studies)]
+    mixed = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
+    entries = {Codec.key(entry["config"]): entry for entry in reversed(mixed)}  # each once, where it is first
+    plan = tuple(reversed(entries.values()))[:LONGEST_PLAN]
+    return PlanMade(plan, tuple(studies), "" if past is None else described(past))
+
+
+def _read(source: Source, codec: Codec, guess: Mapping[str, Any]) -> PastStudy:
+    if source.history is None:
+        return PastStudy(source.name, source.digest, source.problem)
+    forecast = PastForecast(source.history, codec, guess)
+    trials = len(source.history.trials)
+    if not forecast.same.common:
+        return PastStudy(source.name, source.digest, "no common parameter", trials)
+    if not forecast.winners:
+        why = "all of it is outside of the space" if forecast.outside else "no result"
+        return PastStudy(source.name, source.digest, why, trials, forecast.outside)
+    return PastStudy(source.name, source.digest, "", trials, forecast.outside, forecast)
+
+
+def _portfolio(studies: list[PastStudy]) -> Iterator[tuple[Config, str]]:
+    """The chosen configurations, in the order in which they were chosen, each with the digest of its study."""
+    used = [(study.forecast, study.digest) for study in studies if study.forecast is not None]
+    candidates = {Codec.key(each): (each, digest) for forecast, digest in reversed(used) for each in forecast.winners}
+    if not candidates:
+        return
+    listed = list(candidates.values())[::-1]
+    R = np.array([forecast.regrets([config for config, _ in listed]) for forecast, _ in used])
+    most = LONGEST_PLAN if len(used) > _MANY_STUDIES else FIRST
+    yield from (listed[i] for i in _greedy(R, most))
+
+
+def _greedy(R: Array, most: int) -> list[int]:
+    """The columns of R with which the sum over its rows of the least value falls fastest."""
+    totals, least, chosen = R.sum(axis=0), np.full(len(R), np.inf), list[int]()
+    while len(chosen) < min(most, R.shape[1]):
+        sums = np.round(np.minimum(R, least[:, None]).sum(axis=0), 9)
+        rest = [i for i in range(R.shape[1]) if i not in chosen]
+        best = min(rest, key=lambda i: (sums[i], totals[i], i))
+        chosen.append(best)
+        least = np.minimum(least, R[:, best])
+    return chosen
