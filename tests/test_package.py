@@ -83,8 +83,9 @@ print(*(name for name in sys.modules if name.startswith("shoestring.models")))
 
 
 PUBLIC = {
-    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid guess ints log space space_from
-        tune warm_start when augment errors executors loggers methods online plots problems samplers schedulers""",
+    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid guess ints log space
+        space_from tune warm_start when augment errors executors loggers methods online plots problems samplers
+        schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling
         SuccessiveHalving""",

@@ -31,7 +31,6 @@ from shoestring.methods.opening import (
     check_options,
     chosen_method,
     created_or_found,
-    own_plan_note,
     rebuilt_method,
     refuse_differences,
     stored_method,
@@ -41,22 +40,19 @@ from shoestring.objectives.checks import warn_of_another_objective
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
-from shoestring.past.sources import Past
+from shoestring.past.opening import Past, plan_of
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
-from shoestring.spaces.parameters import guess_in
 from shoestring.spaces.serialisation import serialised
 from shoestring.views.states import study_line
 from shoestring.views.trial_rows import frame, reading_rows, summary_row
 
 if TYPE_CHECKING:
     import pandas
-
-    from shoestring.past.planning import PlanMade
 
 
 class Study:
@@ -69,8 +65,7 @@ class Study:
     an object. ``mode`` says whether small values are better ("min") or large ones ("max"). ``max_resource`` is the
     most steps that a trial can have. ``storage`` is a file or an address, and ``name`` the name of the study in it;
     without a storage the study is in memory. The same ``seed`` gives the same decisions. ``recommend`` is the rule of
-    ``best``. ``past`` are studies of similar models, and ``guess`` values that have worked before: both are tried
-    early (docs/past.md).
+    ``best``. ``past`` are studies of similar models and ``guess`` values that have worked before, to be tried early.
 
     >>> import shoestring as ss
     >>> study = ss.Study({"x": (-1.0, 1.0)}, budget=ss.Budget(evaluations=20), method="random")
@@ -103,19 +98,17 @@ class Study:
         check_rule(recommend)
         chosen, note = chosen_method(method, limits, max_resource)
         log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
-        plan = _plan(own, past, guess, seed, log, name)
+        plan = plan_of(own, past, guess, seed, log, name)
         opened = Opened(
             0.0, serialised(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
-            plan=plan.entries if plan else (),
+            plan=plan.entries,
         )  # fmt: skip
         number, history = created_or_found(log, name, chosen, opened)
-        self.note = "; ".join(filter(None, (note, plan.note if plan else ""))) if history else ""
         find_method = partial(stored_method, name, None if method == "auto" else chosen)
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
         self._journal.current_method()
-        if plan and not history:
-            self.note = own_plan_note(self.history.opened, plan.entries, past is not None)
+        self.note = plan.note_after(note) if history else plan.note_on(self.history.opened, past)
         self.budget = limits
         start_with(self._journal, initial)
 
@@ -420,22 +413,6 @@ class Study:
 
         def __getattr__(self, name: str) -> Any:
             raise missing_attribute("study", "a Study", name)
-
-
-def _plan(
-    space: ConfigSpace.ConfigurationSpace,
-    past: Past,
-    guess: Mapping[str, Any] | None,
-    seed: int,
-    log: EventLog,
-    name: str,
-) -> PlanMade | None:
-    """The plan of a study with a past or a guess."""
-    if past is None and guess is None and not any(map(guess_in, space.values())):
-        return None
-    from shoestring.past.planning import plan_if_new  # here because other studies are opened without a model
-
-    return plan_if_new(space, past, guess, seed, log, name)
 
 
 def snapshot(storage: str | Path | EventLog, name: str | None) -> Study:

@@ -1,9 +1,9 @@
 """The plan of a study: configurations from its user's past or guess, and the check whether they are any good.
 
-The plan is in the opening event, so nothing of what it was made from is needed again. Its configurations take turns with
-random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If both planned ones
-lost to both random ones, the rest of the plan is dropped, and two more random configurations make up for the loss.
-Otherwise the rest follows: the first five at once, further ones while little of the budget is used.
+The plan is in the opening event, so nothing of what it was made from is needed again. Its configurations take turns
+with random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If both
+planned ones lost to both random ones, the rest of the plan is dropped, and two more random configurations make up for
+the loss. Otherwise the rest follows: the first five at once, further ones while little of the budget is used.
 
 While the check cannot speak, because workers are still at the four, the method chooses by itself. So with many workers
 the first planned configurations start at once and the others once the first values are there.
@@ -125,7 +125,11 @@ def _planned(history: History, place: int, why: str) -> Given:
 
 def _random(history: History, why: str) -> Given | None:
     """A random configuration that is neither tried nor planned; None if none is found."""
-    rng, plan, known = generator(history.seed, len(history.grants), "beside the plan"), _entries(history), tried(history)
+    rng, plan, known = (
+        generator(history.seed, len(history.grants), "beside the plan"),
+        _entries(history),
+        tried(history),
+    )
     for _ in range(_DRAWS):
         config = random_config(history, rng)
         key = Codec.key(config)

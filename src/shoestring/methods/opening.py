@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from shoestring.core.budget import LARGEST_WHOLE, Budget
@@ -11,7 +11,6 @@ from shoestring.core.event_log import EventLog
 from shoestring.core.events import Granted, Opened
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
-from shoestring.core.planned import GUESS
 from shoestring.core.recommendation import DEFAULT_RULE
 from shoestring.errors import Conflict, MethodError, StudyMismatch, brief
 from shoestring.methods.registry import auto, described, differing_option, named, rebuilt, same_method, unknown_classes
@@ -99,15 +98,6 @@ def _opened_history(method: Method, opened: Opened) -> History:
     if not isinstance(answer, Granted):
         raise MethodError(f"the method has nothing to try: {answer.reason}")
     return history
-
-
-def own_plan_note(stored: Opened, guessed: Sequence[Mapping[str, Any]], past: bool) -> str:
-    """What to say to somebody who opens a stored study with a past, or with another guess than it has."""
-    known = [entry for entry in stored.plan if entry["origin"] == GUESS]
-    if not past and known == list(guessed):
-        return ""
-    own = f"its own plan of {len(stored.plan)} configurations" if stored.plan else "no plan, as it started"
-    return f"the stored study goes on with {own}; past and guess are read when a study is new"
 
 
 def refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:

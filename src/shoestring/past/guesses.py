@@ -29,7 +29,9 @@ def checked_guess(codec: Codec, given: Mapping[str, Any] | None) -> dict[str, An
     """The guess of a study: what its parameters were written with, then what is given; each value checked."""
     found = {name: value for name in codec.names for value in guess_in(codec.space[name])}
     if given is not None and not isinstance(given, Mapping):
-        raise SpaceError(f"guess is {brief(given)}; give values by the names of parameters, such as guess={{'lr': 3e-3}}")
+        raise SpaceError(
+            f"guess is {brief(given)}; give values by the names of parameters, such as guess={{'lr': 3e-3}}"
+        )
     for name, value in {**found, **(given or {})}.items():
         found[name] = _legal(codec, name, value)
     return found

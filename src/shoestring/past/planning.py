@@ -7,78 +7,33 @@ c        candidates: the three best configurations of every past study          
 R        how much worse than its best a past study expects a candidate to end         (k, m)
 ======== ============================================================================ =======
 
-The portfolio is chosen greedily: each candidate is the one with which Σ over studies of min over the chosen of R becomes
-smallest. So the first is good everywhere, and the next ones are good where the first are not. Ties go to the candidate
-that is better on the whole. It has five configurations; with more than ten past studies there are further winners,
-which ``core/planned.py`` tries while little of the budget is used.
+The portfolio is chosen greedily: each candidate is the one with which Σ over studies of min over the chosen of R
+becomes smallest. So the first is good everywhere, and the next ones are good where the first are not. Ties go to the
+candidate that is better on the whole. It has five configurations; with more than ten past studies there are further
+winners, which ``core/planned.py`` tries while little of the budget is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from shoestring._arrays import Array
-from shoestring._text import one_line
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import LONGEST_PLAN
 from shoestring.core.planned import FIRST, GUESS
 from shoestring.past.forecasts import PastForecast
 from shoestring.past.guesses import checked_guess, guessed
+from shoestring.past.opening import PastStudy, PlanMade
 from shoestring.past.sources import Past, Source, described, sources
 from shoestring.spaces.codec import Codec, Config
 from shoestring.spaces.configspace import ConfigSpace
 
 # With more past studies than this, more of their winners are planned than the portfolio has.
 _MANY_STUDIES = 10
-# So many studies that were left out are named.
-_NAMED = 3
-
-
-@dataclass(frozen=True)
-class PastStudy:
-    """A study of the past, and what is taken from it: ``problem`` says why nothing is, ``outside`` how many of its
-    configurations are outside of the new space, and ``forecast`` is what it says about others."""
-
-    name: str
-    digest: str
-    problem: str = ""
-    trials: int = 0
-    outside: int = 0
-    forecast: PastForecast | None = None
-
-
-@dataclass(frozen=True)
-class PlanMade:
-    """A plan as the opening event holds it, and what it was made from."""
-
-    entries: tuple[Mapping[str, Any], ...]
-    studies: tuple[PastStudy, ...] = ()
-    past: str = ""
-
-    @property
-    def note(self) -> str:
-        """One line that says what was found and used; empty without a past and a guess."""
-        planned = f"{len(self.entries)} configuration{'' if len(self.entries) == 1 else 's'} planned"
-        if not self.past:
-            return f"guess: {planned}" if self.entries else ""
-        used = [study for study in self.studies if not study.problem]
-        parts = [f"past: {len(used)} of {len(self.studies)} studies of {self.past}: {planned}"]
-        outside = sum(study.outside for study in used)
-        if outside:
-            parts.append(f"{outside} past configurations are outside of the space")
-        return "; ".join([*parts, *self._left_out()])
-
-    def _left_out(self) -> Iterator[str]:
-        left = [study for study in self.studies if study.problem]
-        if left:
-            named = [f"{one_line(study.name)}, {study.problem}" for study in left[:_NAMED]]
-            more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
-            yield "left out: " + "; ".join(named + more)
 
 
 def plan_if_new(
@@ -100,7 +55,7 @@ def made_plan(codec: Codec, past: Past, guess: Mapping[str, Any], seed: int, log
     own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in guessed(codec, guess, seed)]
     studies = [] if past is None else [_read(source, codec, guess) for source in sources(past, log, name)]
     chosen = [{"config": config, "origin": digest, "sd": 0.0} for config, digest in _portfolio(studies)]
-    mixed = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
+    mixed: list[Mapping[str, Any]] = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
     entries = {Codec.key(entry["config"]): entry for entry in reversed(mixed)}  # each once, where it is first
     plan = tuple(reversed(entries.values()))[:LONGEST_PLAN]
     return PlanMade(plan, tuple(studies), "" if past is None else described(past))

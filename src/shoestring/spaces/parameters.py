@@ -80,7 +80,9 @@ def ints(low: int, high: int, *, step: int = 1, log: bool = False, guess: int | 
 
 
 def guess(spec: Any, value: Any) -> Guessed:
-    """A parameter in any of the short forms, with a value that has worked before: it is tried first.
+    """A parameter with a value that has worked before: it is tried first, next to random ones.
+
+    ``spec`` is the parameter in any of the short forms, and ``value`` one of its values.
 
     >>> import shoestring as ss
     >>> space = ss.space(momentum=ss.guess((0.0, 0.99), 0.9), act=ss.guess(["relu", "tanh"], "relu"))

@@ -33,6 +33,7 @@ from starlette.routing import Route
 
 from shoestring import plots
 from shoestring.core.history import TrialRecord
+from shoestring.core.planned import origin_of
 from shoestring.errors import MethodError, ShoestringError
 from shoestring.objectives.folders import entries, is_folder, open_file
 from shoestring.views.selection import cells_of, columns_of
@@ -222,13 +223,17 @@ def _trial(trace: Trace, given: str) -> TrialRecord:
 def _trials_json(trace: Trace, since: int) -> str:
     history = trace.history
     names = list(history.codec.space.keys())
-    changed = (trial for trial in history.trials if trace.touched[trial.index] >= since)
+    changed = [trial for trial in history.trials if trace.touched[trial.index] >= since]
     rows = [
         [*cells, message and message[:_LONGEST_MESSAGE], *map(trial.config.get, names)]
         for trial in changed
         for *cells, message in [cells_of(trial, history.sign)]
     ]
-    answer = {"position": history.position, "columns": columns_of(history), "rows": rows}
+    columns = columns_of(history)
+    if history.opened.plan:  # where each configuration was planned from
+        columns.append("planned from")
+        rows = [[*row, origin_of(history, trial)] for row, trial in zip(rows, changed, strict=True)]
+    answer = {"position": history.position, "columns": columns, "rows": rows}
     return json.dumps(answer, default=str, allow_nan=False, separators=(",", ":"))
 
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from shoestring.core.events import Event
 from shoestring.core.heartbeats import WorkerRecord
 from shoestring.core.history import History, TrialRecord
+from shoestring.core.planned import origin_of
 from shoestring.display.html import STYLE, meters
 from shoestring.views.formatting import amount, best_line, cut, duration, method_name, moment, number, settings
 from shoestring.views.states import brief_state, is_over, state_words, states
@@ -174,6 +175,7 @@ def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Seq
     return {
         "trial": trial,
         "state": state_words(trial.state, is_over(trace.history)),
+        "origin": origin_of(trace.history, trial),
         "told": "no reading yet" if trial.recommended is None else f"recommended: {_recommended(trace, trial)}",
         "message": cut(trial.message, _LONGEST),
         "config": Table(["parameter", "value"], list(trial.config.items())),
