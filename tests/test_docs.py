@@ -18,6 +18,7 @@ from shoestring.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 APART = {"recipes.md"}  # pages whose snippets have nothing to do with each other
+TUTORIAL = [ROOT / "docs" / f"tutorial{part}.md" for part in ("", "_budget", "_workers", "_results")]
 ELSEWHERE = {"integrations.md"}  # each of its snippets needs another framework: tests/integrations runs them
 EXTRAS = {"torch": "shoestring[augment]"}
 
@@ -38,9 +39,9 @@ def missing_from(bodies):
 
 
 def groups():
-    """What is run together: the snippets of a page, or each by itself."""
-    for page in (page for page in PAGES if page.name not in ELSEWHERE):
-        bodies = snippets(page)
+    """What is run together: the snippets of a page, or each by itself; the pages of the tutorial are one script."""
+    for page in (page for page in PAGES if page.name not in ELSEWHERE and page not in TUTORIAL[1:]):
+        bodies = [body for one in (TUTORIAL if page == TUTORIAL[0] else [page]) for body in snippets(one)]
         for number, part in enumerate([[body] for body in bodies] if page.name in APART else [bodies]):
             if part:
                 yield pytest.param(page, part, id=f"{page.name}-{number}" if page.name in APART else page.name)

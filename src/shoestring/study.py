@@ -27,6 +27,7 @@ from shoestring.errors import MethodError, ReadingError
 from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_optuna
 from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
+from shoestring.methods.bibliography import bibtex_of
 from shoestring.methods.opening import (
     check_options,
     chosen_method,
@@ -99,10 +100,8 @@ class Study:
         chosen, note = chosen_method(method, limits, max_resource)
         log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
         plan = plan_of(own, past, guess, seed, log, name)
-        opened = Opened(
-            0.0, serialised(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
-            plan=plan.entries,
-        )  # fmt: skip
+        opened = Opened(0.0, serialised(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective,
+                        recommend, plan=plan.entries)  # fmt: skip
         number, history = created_or_found(log, name, chosen, opened)
         find_method = partial(stored_method, name, None if method == "auto" else chosen)
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
@@ -405,9 +404,10 @@ class Study:
         """
         return steps_without_checkpoint(self.files, self.history.trials)
 
-    def references(self) -> list[str]:
-        """Where the methods of this study were published."""
-        return references_of(self._journal.current_method())
+    def references(self, bibtex: bool = False) -> list[str]:
+        """List the publications of the methods of this study, in words or, with ``bibtex``, as BibTeX entries."""
+        found = references_of(self._journal.current_method())
+        return [bibtex_of(reference) for reference in found] if bibtex else found
 
     if not TYPE_CHECKING:  # a type checker would take any name to exist
 

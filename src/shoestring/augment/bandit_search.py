@@ -114,8 +114,14 @@ def search(
     ``model_factory()`` returns a new network; ``train`` and ``valid`` are (images, labels) or datasets. ``budget`` is
     in steps, seconds or both, such as ``"20000 steps"`` or ``"1h"``. ``optimizer(parameters)`` is by default SGD with
     learning rate .05 and momentum .9, ``scheduler(optimizer, steps)`` a cosine over the round; ``prepare(images)``
-    turns a batch of images into the network's input. With ``state`` the search is saved to that file after every round
-    and every ``save_every`` steps, and the same call continues from it.
+    turns a batch of images into the network's input, and ``loss(outputs, labels)`` is what is lowered.
+
+    A first pass of ``initial`` steps (by default half of the budget, at most 7,650) plays policies of every pair.
+    Then come ``rounds``, each with a new network; after each, ``pruning`` ("eop", "sh" or "none") drops policies.
+    ``estimate`` ("shrunk" or "mean") is the mean reward by which policies are ranked. Steps train on ``batch`` images
+    and measure on ``valid_batch``. ``seed`` fixes every draw, ``device`` is PyTorch's, and ``progress`` shows or hides
+    the progress. With ``state`` the search is saved to that file after every round and every ``save_every`` steps, and
+    the same call continues from it.
     """
     settings = Settings(rounds, initial, batch, valid_batch, estimate, pruning, seed)
     training = Training(model_factory, optimizer, scheduler, loss, prepare, torch.device(device or "cpu"))

@@ -13,6 +13,7 @@ from typing import Any
 from shoestring.core.readings import Reading, checked_reading
 from shoestring.core.workers import ticks
 from shoestring.errors import StorageError
+from shoestring.executors.threads import PoolThreads
 from shoestring.executors.worker_process import Setup, WorkerTrials
 from shoestring.objectives.failures import error_line
 from shoestring.objectives.job import Job, Report
@@ -63,7 +64,7 @@ class Letters:
         return Report(**fields)
 
 
-def run_grant(setup: Setup, job: Job, folder: Path) -> str:
+def run_grant(setup: Setup, job: Job, folder: Path, threads: PoolThreads) -> str:
     """Run a grant to its end. The answer is why it could not be started, or empty."""
     letters = Letters(folder)
     if not folder.is_dir():
@@ -75,6 +76,7 @@ def run_grant(setup: Setup, job: Job, folder: Path) -> str:
         "began"
     ):  # Dask starts a call again whose worker was lost; the study does so itself, and charges it
         raise StorageError("its worker was lost, and the pool has started the call again")
+    threads.limit()
     try:
         trials = WorkerTrials(replace(setup, objective=_objective(setup.objective, folder.parent)))
     except BaseException as error:

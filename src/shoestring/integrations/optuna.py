@@ -42,6 +42,8 @@ optuna = optuna_package()
 _ENDLESS, _USUAL = Budget(evaluations=10**9), Budget(evaluations=1000)
 # The number of last configurations that are not given to another thread of this process.
 _RECENT = 64
+# A trial of another process that started at most this many seconds earlier may still be asking for its configuration.
+_ASKING = 10.0
 
 
 class _Follower:
@@ -163,7 +165,10 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
         space = self._space if varied == self._distributions else None
         trials = [one for one in study.get_trials(deepcopy=False) if one.number != trial.number]
         with self._follower.follow(study, trials, varied, space) as followed:
-            config = self._propose(followed.history, generator(self._seed, trial.number, "optuna"))
+            if self._is_another_asking(trial, trials, varied):
+                config = followed.history.codec.sample(generator(self._seed, trial.number, "unlike others"))
+            else:
+                config = self._propose(followed.history, generator(self._seed, trial.number, "optuna"))
             config = self._unlike_others(config, followed.history, trial.number)
         return {name: _within(varied[name], value) for name, value in config_for_optuna(config).items()}
 
@@ -176,6 +181,22 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
         decision = None if history.max_resource is None else method.decide(history, rng)
         found = decision.config if isinstance(decision, Start) else None
         return history.codec.sample(rng) if found is None else found
+
+    def _is_another_asking(self, trial: Any, trials: Sequence[Any], varied: Mapping[str, Any]) -> bool:
+        """True while another process may be given the configuration that the model would choose here.
+
+        Optuna numbers trials before they have parameters, so the later one of two trials always sees the earlier one.
+        """
+        here = {number for number, _ in self._given}
+        return any(
+            not one.state.is_finished()
+            and one.number < trial.number
+            and one.number not in here
+            and not varied.keys() <= one.params.keys()
+            and (trial.datetime_start - one.datetime_start).total_seconds() < _ASKING
+            for one in trials
+            if one.datetime_start is not None
+        )
 
     def _unlike_others(self, config: Config, history: History, number: int) -> Config:
         """The configuration, or a random one if another thread was given it a moment ago.

@@ -17,6 +17,7 @@ from shoestring._arrays import Array
 from shoestring.core.decisions import Done, Wait
 from shoestring.core.history import Cursor, History
 from shoestring.core.randomness import generator
+from shoestring.models import acquisition
 from shoestring.spaces.codec import Codec, Config
 
 
@@ -120,6 +121,4 @@ def expected_improvement(mean: Array, deviation: Array, best: float | Array) -> 
     >>> expected_improvement(np.zeros(1), np.ones(1), 0.0).round(4).tolist()
     [0.3989]
     """
-    from shoestring.models import acquisition  # here because SciPy loads slowly and the first decisions do not need it
-
     return acquisition.expected_improvement(mean, np.maximum(deviation, 1e-12), best)[0]

@@ -57,6 +57,7 @@ from shoestring.core.observations import observed
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
+from shoestring.models.acquisition import ACQUISITIONS, log_knowledge_gradient, upper_confidence_bound
 from shoestring.models.maximise import climbed, snapped
 from shoestring.models.scores import loss_of_score
 from shoestring.models.threads import one_thread
@@ -229,8 +230,6 @@ class Surrogate:
         learn: bool = True,
         greedy: bool = False,
     ) -> None:
-        from shoestring.models.acquisition import ACQUISITIONS, upper_confidence_bound
-
         self.history, self.known, self.margin = history, known, margin
         self.embed = embedding(history)
         self.acquire = ACQUISITIONS[acquisition]
@@ -291,8 +290,6 @@ class Surrogate:
 
     def rescored(self, points: Array, scores: Array) -> Array:
         """The knowledge gradient at points, and minus infinity where their scores are. Shape (m, d) to (m,)."""
-        from shoestring.models.acquisition import log_knowledge_gradient
-
         tried = np.vstack([self.known.points, self.known.pending])
         means, _ = self.predict(tried)
         leaders = ascending(means)[:_MOST_LEADERS]
