@@ -39,6 +39,8 @@ def tune(
     initial: Initial = (),
     past: Past = None,
     guess: Mapping[str, Any] | None = None,
+    objectives: Mapping[str, Mode] | None = None,
+    constraints: Mapping[str, str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
     """Tune an objective within a budget, and give back the study.
@@ -55,8 +57,11 @@ def tune(
     other studies to learn from, as ``ss.warm_start(study)``. ``past`` are studies of similar models: a storage such as
     "team.db", studies, a list of these, or "auto" for those in the same storage; the best of them is tried early.
     ``guess`` has values that have worked before, by the names of parameters. A check drops what loses to random
-    configurations. ``space``, ``method``, ``mode``, ``max_resource`` and
-    ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of :meth:`Study.run`.
+    configurations. ``objectives={"error": "min", "latency": "min"}`` names several objectives: readings are then
+    ``ss.Reading(error=..., latency=...)``, and the results ``study.front``. ``constraints={"memory": "<= 8"}`` are
+    bounds on any number of a reading: the best is the best that fulfils them. ``space``, ``method``, ``mode``,
+    ``max_resource`` and ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of
+    :meth:`Study.run`.
 
     >>> import shoestring as ss
     >>> def train(trial):
@@ -84,6 +89,8 @@ def tune(
         initial=initial,
         past=past,
         guess=guess,
+        objectives=objectives,
+        constraints=constraints,
         _objective=place_of(objective),
     )
     return study.run(objective, **options)

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import shoestring as ss
 from shoestring.cli import main
+from shoestring.core.planned import verdict
 from shoestring.errors import ReadingError, ShoestringError, SpaceError
 from shoestring.executors import Simulated
 from shoestring.logs import MemoryLog
@@ -55,7 +56,7 @@ def test_the_best_of_the_past_are_planned():
     assert {entry["origin"] for entry in study.history.opened.plan} <= {
         row.checksum for each in past for row in [_last_row(each)]
     }
-    assert study.note.endswith("past: 3 of 3 studies of past, past, past: 5 configurations planned")
+    assert study._message.endswith("past: 3 of 3 studies of past, past, past: 5 configurations planned")
 
 
 def _last_row(study):
@@ -77,7 +78,7 @@ def test_other_bounds_scales_metrics_and_modes_are_mapped_by_value():
     assert 0 < len(plan(study)) <= 5
     ends = [next(train(_Trial(config))) - 1 for config in plan(study)]
     assert min(ends) < 1.5  # the mean of random ones is about 2
-    assert "past configurations are outside of the space" in study.note
+    assert "past configurations are outside of the space" in study._message
 
 
 class _Trial:
@@ -107,9 +108,9 @@ def test_what_does_not_fit_is_left_out_and_named(tmp_path):
     past_study({"lr": (2.0, 3.0)}, storage=storage, name="far")
     ss.Study(SPACE, budget="9 steps", max_resource=9, storage=storage, name="empty", method="asha")
     study = new(past=storage)
-    assert "past: 1 of 4 studies of" in study.note
+    assert "past: 1 of 4 studies of" in study._message
     left_out = "left out: cnn-3, no common parameter; far, all of it is outside of the space; empty, no result"
-    assert left_out in study.note
+    assert left_out in study._message
 
 
 def test_a_damaged_study_is_left_out_and_the_others_are_used(tmp_path):
@@ -121,8 +122,8 @@ def test_a_damaged_study_is_left_out_and_the_others_are_used(tmp_path):
             "UPDATE events SET body = replace(body, 'value', 'valve') WHERE study = 1 AND kind = 'reported'"
         )
     study = new(past=f"sqlite:///{storage}")
-    assert "past: 1 of 2 studies" in study.note
-    assert re.search(r"left out: damaged, .*event \d+ was damaged", study.note)
+    assert "past: 1 of 2 studies" in study._message
+    assert re.search(r"left out: damaged, .*event \d+ was damaged", study._message)
     assert len(plan(study)) == 3
 
 
@@ -132,7 +133,7 @@ def test_auto_is_the_same_storage(tmp_path):
     past_study(storage=storage, name="old")
     study = new(past="auto", storage=storage, name="monday")
     assert len(plan(study)) == 3
-    assert "past: 1 of 2 studies of this storage" in study.note  # the first one has no result
+    assert "past: 1 of 2 studies of this storage" in study._message  # the first one has no result
 
 
 def test_a_stored_study_goes_on_with_its_own_plan(tmp_path):
@@ -144,10 +145,10 @@ def test_a_stored_study_goes_on_with_its_own_plan(tmp_path):
     shutil.rmtree(tmp_path / "team.db.files", ignore_errors=True)
     again = new(past=team, storage=storage, name="own")
     assert plan(again) == before
-    assert again.note == (
+    assert again._message == (
         "the stored study goes on with its own plan of 3 configurations; past and guess are read when a study is new"
     )
-    assert new(storage=storage, name="own").note == ""
+    assert new(storage=storage, name="own")._message == ""
     assert ss.Study.load(storage, "own").verify().ok
 
 
@@ -155,9 +156,9 @@ def test_a_guess_that_changed_is_said_and_changes_nothing(tmp_path):
     storage = tmp_path / "own.db"
     spaces = [{**SPACE, "lr": ss.log(1e-4, 1.0, guess=value)} for value in (1e-2, 1e-3)]
     before = plan(new(spaces[0], storage=storage, name="own"))
-    assert new(spaces[0], storage=storage, name="own").note == ""
+    assert new(spaces[0], storage=storage, name="own")._message == ""
     again = new(spaces[1], storage=storage, name="own")
-    assert "its own plan of 5 configurations" in again.note
+    assert "its own plan of 5 configurations" in again._message
     assert plan(again) == before
 
 
@@ -229,7 +230,7 @@ def test_a_guess_is_tried_first_and_near_draws_follow():
     assert [entry["sd"] for entry in entries] == [0.0, SD, SD, SD, SD]
     assert {entry["origin"] for entry in entries} == {"guess"}
     assert study.ask().config == entries[0]["config"]
-    assert study.note.endswith("guess: 5 configurations planned")
+    assert study._message.endswith("guess: 5 configurations planned")
 
 
 def test_a_partial_guess_leaves_the_rest_as_usual():
@@ -348,3 +349,51 @@ def test_a_log_is_a_past_too():
     log = MemoryLog()
     past_study(storage=log)
     assert len(plan(new(past=log))) == 3
+
+
+# Several objectives and constraints
+
+
+def two(trial):
+    rate = np.log10(trial.config["lr"])
+    for _ in range(trial.start + 1, 10):
+        yield ss.Reading(error=(rate + 3) ** 2, latency=(rate + 1) ** 2 + trial.config["width"] / 64)
+
+
+OBJECTIVES = {"error": "min", "latency": "min"}
+
+
+def test_the_front_of_the_past_is_planned_for_several_objectives():
+    past = ss.Study(SPACE, budget="200 steps", max_resource=9, objectives=OBJECTIVES, method="random")
+    past.run(two, executor=Simulated(1), progress=False)
+    study = new(past=past, objectives=OBJECTIVES, budget="90 steps", method="random")
+    front = {Codec.key(member.config) for member in past.front}
+    assert front >= set(map(Codec.key, plan(study)))
+    assert len(plan(study)) > 1
+    study.run(two, executor=Simulated(1), progress=False)
+    assert study.verify().ok
+    assert study.front
+
+
+def test_what_violates_a_constraint_is_not_planned():
+    def wide_is_good_but_large(trial):
+        for _ in range(trial.start + 1, 10):
+            yield ss.Reading(1 / trial.config["width"], memory=trial.config["width"])
+
+    past = ss.Study(SPACE, budget="200 steps", max_resource=9, constraints={"memory": "<= 30"}, method="random")
+    past.run(wide_is_good_but_large, executor=Simulated(1), progress=False)
+    assert max(trial.config["width"] for trial in past.trials) > 30
+    assert max(config["width"] for config in plan(new(past=past))) <= 30
+
+
+def test_what_violates_a_constraint_has_lost_the_check():
+    def small_is_bad(trial):
+        for _ in range(trial.start + 1, 10):
+            yield ss.Reading(1 / trial.config["width"], memory=trial.config["width"])
+
+    space = {"width": (8, 64)}
+    past = ss.Study(space, budget="90 steps", max_resource=9).run(small_is_bad, executor=Simulated(1), progress=False)
+    bounds = {"memory": "<= 60"}
+    study = ss.Study(space, budget="90 steps", max_resource=9, past=past, constraints=bounds, seed=1, method="random")
+    study.run(small_is_bad, executor=Simulated(1), progress=False)
+    assert verdict(study.history) == "lost"

@@ -15,6 +15,7 @@ replaced by the plan's choice, as by an enqueued one.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -78,15 +79,17 @@ def _turn(history: History) -> Given | None:
 def verdict(history: History) -> Verdict:
     """Whether both of the first planned configurations lost to both of the first random ones.
 
-    They are compared by the best loss so far at the first step to which all four were trained. What failed before it
-    lost to what did not.
+    They are compared by the best loss so far at the first step to which all four were trained, and with several
+    objectives by the sum of their ranks there. What failed before it, or violates a constraint, lost to what did not.
     """
     compared = _compared(history)
-    values = [_first_loss(history, trial, _common_step(history, compared)) for trial in compared]
-    if len(values) < 2 * _COMPARED or None in values:
+    step = _common_step(history, compared)
+    known = [losses for trial in compared if (losses := _first_losses(history, trial, step)) is not None]
+    if len(known) < 2 * _COMPARED:
         return "pending"
-    losses = [math.inf if value is None else value for value in values]
-    return "lost" if min(losses[:_COMPARED]) > max(losses[_COMPARED:]) else "passed"
+    ordered = [sorted(values) for values in zip(*known, strict=True)]
+    ranks = [sum(map(bisect_left, ordered, losses)) for losses in known]
+    return "lost" if min(ranks[:_COMPARED]) > max(ranks[_COMPARED:]) else "passed"
 
 
 def origin_of(history: History, trial: TrialRecord) -> str:
@@ -158,14 +161,19 @@ def _common_step(history: History, trials: list[TrialRecord]) -> int:
     return min(ends.values(), default=1)
 
 
-def _first_loss(history: History, trial: TrialRecord, step: int) -> float | None:
-    """The best loss until a step, or until the first reading after it; None while there is none."""
-    reached = min((known for known in trial.losses if known >= step), default=None)
-    if reached is None:
-        if trial.state in ("running", "paused"):
-            return None
-        return min(trial.losses.values(), default=math.inf) if trial.state == "finished" else math.inf
-    return min(loss for known, loss in trial.losses.items() if known <= reached)
+def _first_losses(history: History, trial: TrialRecord, step: int) -> tuple[float, ...] | None:
+    """The losses of a trial at a step, or at the first reading after it; None while there is none.
+
+    Of one objective it is the best so far of those that fulfil the constraints.
+    """
+    failed = (math.inf,) * len(history.goals.names)
+    reached = min((known for known in trial.losses if known >= step), default=trial.step)
+    if reached < step and trial.state != "finished":
+        return None if trial.state in ("running", "paused") else failed
+    feasible = [known for known in trial.losses if known <= reached and trial.is_feasible(known)]
+    if history.goals.several:
+        return history.goals.losses(trial.readings[reached]) if reached in feasible else failed
+    return (min(trial.losses[known] for known in feasible),) if feasible else failed
 
 
 def _since_the_check(history: History) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.core.readings import Reading, checked_reading
+from shoestring.core.remarks import Remarks
 from shoestring.core.workers import ticks
 from shoestring.errors import StorageError
 from shoestring.executors.threads import PoolThreads
@@ -61,6 +62,8 @@ class Letters:
         metrics = fields.pop("metrics", {})
         if fields["reading"] is not None:
             fields["reading"] = checked_reading(Reading(**fields["reading"], **metrics))
+        if fields["remarks"] is not None:
+            fields["remarks"] = Remarks(*fields["remarks"])
         return Report(**fields)
 
 

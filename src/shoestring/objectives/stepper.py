@@ -44,7 +44,8 @@ class Stepper:
         """Run to the next step that is not in the log yet."""
         began = ticks()
         report = self._advance()
-        return report._replace(seconds=ticks() - began, held=report.how == "reading" and self.held)
+        held, remarks = report.how == "reading" and self.held, self._trial.take_remarks()
+        return report._replace(seconds=ticks() - began, held=held, remarks=remarks)
 
     def _advance(self) -> Report:
         while True:

@@ -84,8 +84,9 @@ def plan_of(
     seed: int,
     log: EventLog,
     name: str,
+    several: bool = False,
 ) -> PlanMade:
-    """The plan of a study, and empty without a past and a guess."""
+    """The plan of a study, ``several`` if it has several objectives; empty without a past and a guess."""
     if past is None and guess is None and not any(map(guess_in, space.values())):
         return PlanMade()
-    return package.plan_if_new(space, past, guess, seed, log, name)
+    return package.plan_if_new(space, past, guess, seed, log, name, several)

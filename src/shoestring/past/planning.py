@@ -43,28 +43,34 @@ def plan_if_new(
     seed: int,
     log: EventLog,
     name: str,
+    several: bool = False,
 ) -> PlanMade:
-    """The plan of a study. A stored one has its own: its past is not read, and may be gone."""
+    """The plan of a study. A stored one has its own: its past is not read, and may be gone.
+
+    With ``several`` objectives, fronts of the past are candidates, where it has them.
+    """
     codec = Codec(space)
     checked = checked_guess(codec, guess)
-    return made_plan(codec, None if log.find(name) is not None else past, checked, seed, log, name)
+    found = [] if past is None or log.find(name) is not None else sources(past, log, name)
+    studies = [_read(source, codec, checked, several) for source in found]
+    return PlanMade(_entries(codec, checked, seed, studies), tuple(studies), "" if past is None else described(past))
 
 
-def made_plan(codec: Codec, past: Past, guess: Mapping[str, Any], seed: int, log: EventLog, name: str) -> PlanMade:
-    """The plan of a study that is new: the guess and the portfolio of its past take turns."""
+def _entries(
+    codec: Codec, guess: Mapping[str, Any], seed: int, studies: list[PastStudy]
+) -> tuple[Mapping[str, Any], ...]:
+    """The guess and the portfolio of the past take turns."""
     own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in guessed(codec, guess, seed)]
-    studies = [] if past is None else [_read(source, codec, guess) for source in sources(past, log, name)]
     chosen = [{"config": config, "origin": digest, "sd": 0.0} for config, digest in _portfolio(studies)]
     mixed: list[Mapping[str, Any]] = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
     entries = {Codec.key(entry["config"]): entry for entry in reversed(mixed)}  # each once, where it is first
-    plan = tuple(reversed(entries.values()))[:LONGEST_PLAN]
-    return PlanMade(plan, tuple(studies), "" if past is None else described(past))
+    return tuple(reversed(entries.values()))[:LONGEST_PLAN]
 
 
-def _read(source: Source, codec: Codec, guess: Mapping[str, Any]) -> PastStudy:
+def _read(source: Source, codec: Codec, guess: Mapping[str, Any], several: bool) -> PastStudy:
     if source.history is None:
         return PastStudy(source.name, source.digest, source.problem)
-    forecast = PastForecast(source.history, codec, guess)
+    forecast = PastForecast(source.history, codec, guess, several)
     trials = len(source.history.trials)
     if not forecast.same.common:
         return PastStudy(source.name, source.digest, "no common parameter", trials)

@@ -72,7 +72,8 @@ def pareto(study: Source, *, x: str = "", y: str = "value", smaller_x: bool = Tr
 def _goal(trials: list[TrialRecord], name: str) -> Array:
     found = np.array([_value(trial, name) for trial in trials])
     if np.isnan(found).all():
-        metrics = sorted({metric for trial in trials for r in trial.readings.values() for metric in r.metrics})
+        readings = [reading for trial in trials for reading in trial.readings.values()]
+        metrics = sorted({name for r in readings for name, number in r.metrics.items() if isinstance(number, float)})
         known = ", ".join(["value", "cost", "seconds", "steps", *metrics])
         raise MethodError(f"no reading has {name!r}; there is {known}")
     return found
@@ -92,7 +93,8 @@ def _value(trial: TrialRecord, name: str) -> float:
             return trial.seconds
         case "steps":
             return float(step)
-    return float(reading.metrics.get(name, np.nan))
+    found = reading.metrics.get(name)
+    return found if isinstance(found, float) else np.nan
 
 
 def _front(a: Array, b: Array) -> Mask:

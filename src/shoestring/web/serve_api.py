@@ -101,7 +101,7 @@ class Studies:
         study, record = self._record(name, trial)
         fresh: dict[int, Reading] = {}
         for step, given in readings.items():
-            reading, known = checked_reading(given), record.readings.get(step)
+            reading, known = checked_reading(given, study.history.goals), record.readings.get(step)
             if known is None:
                 fresh[step] = reading
             elif known.value != reading.value:
