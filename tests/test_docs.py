@@ -150,6 +150,15 @@ def test_the_code_of_other_libraries_runs(number, tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_files_that_the_page_of_the_code_names_exist():
+    named = set(re.findall(r"`([a-z_/]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    folders = [ROOT, ROOT / "src" / "shoestring"]
+    known = {path.relative_to(folder).as_posix() for folder in folders for path in folder.glob("[!.]*/**/*.py")}
+    names = {name.rpartition("/")[2] for name in known}
+    assert len(named) > 40
+    assert {name for name in named if name not in (known if "/" in name else names)} == set()
+
+
 @pytest.mark.parametrize("method", ["asha", "forecast"])
 def test_the_files_of_one_grant_are_those_that_a_trace_records(method):
     """Run ``python docs/one_grant.py --write`` after files were moved."""

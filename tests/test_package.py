@@ -23,7 +23,7 @@ LAYERS = [
     {"plots"},
     {"views"},
     {"running"},
-    {"executors"},
+    {"executors", "hydra"},
     {"objectives"},
     {"methods", "online", "logs"},
     {"samplers", "schedulers"},
@@ -84,7 +84,7 @@ print(*(name for name in sys.modules if name.startswith("shoestring.models")))
 
 PUBLIC = {
     "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid guess ints log space
-        space_from tune warm_start when augment errors executors loggers methods online plots problems samplers
+        space_from tune warm_start when augment errors executors hydra loggers methods online plots problems samplers
         schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling
@@ -94,10 +94,11 @@ PUBLIC = {
     "shoestring.online": """CEGPUCB EXP3R EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
         EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner PlotData Round RoundRecord Softmax TheoremBeta""",
     "shoestring.plots": """burn_down contour curves forecast history importance online pairs parallel pareto regret
-        rungs shares slices workers""",
+        rungs shares slices workers metrics""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
     "shoestring.augment": "OPERATIONS Augment Pair Policy PolicySet RankedPair RankedPolicy policies_of search",
     "shoestring.executors": "Executor Futures Inline Job Processes Ray Report Session Simulated Trial",
+    "shoestring.hydra": "current_trial report",
     "shoestring.loggers": "CSV MLflow TensorBoard WandB",
     "shoestring.logs": "MemoryLog PostgresLog SqliteLog open_log",
     "shoestring.testing": """Playground asked check_another_process check_executor check_log check_method

@@ -13,10 +13,10 @@ from benchmarks.harness import pictures
 from benchmarks.harness.common import Options, Unavailable
 from benchmarks.suites.early_readings import comparison, crossing, ours, peers
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
-from benchmarks.tasks import yahpo
+from benchmarks.tasks import yahpo_lcbench as surrogate
 
-CONFIG = dict(zip(yahpo.ORDER, (64, 0.01, 0.5, 0.01, 3, 128, 0.2), strict=True))
-REFERENCE = yahpo.Reference(best=0.0, median=100.0, seconds=52.0)
+CONFIG = dict(zip(surrogate.ORDER, (64, 0.01, 0.5, 0.01, 3, 128, 0.2), strict=True))
+REFERENCE = surrogate.Reference(best=0.0, median=100.0, seconds=52.0)
 
 
 class Falling:
@@ -88,32 +88,32 @@ def test_the_baseline_reserves_seconds_by_what_configurations_cost():
     ledger = Ledger(Falling(), {"seconds": [1040.0]})
     peers.stop_at(5, ledger, "seconds", seed=1, finalists=3)
     finished = [values for values, epochs in ledger.trained.items() if epochs == 52]
-    layers = yahpo.ORDER.index("num_layers")
+    layers = surrogate.ORDER.index("num_layers")
     assert [values[layers] for values in finished] == [5.0] * 3, "the deepest end lowest here, and are the dearest"
 
 
 class TestSurrogate:
     def test_seconds_never_run_backwards(self):
-        found = yahpo.durations(np.array([2.0, 1.0, 5.0, *range(6, 55)]))
+        found = surrogate.durations(np.array([2.0, 1.0, 5.0, *range(6, 55)]))
         assert found[:3].tolist() == [2.0, pytest.approx(54 / 520), 3.0]
         assert found.min() >= 54 / 520 - 1e-12
 
     def test_regret_is_between_the_best_and_the_median(self):
-        reference = yahpo.Reference(10.0, 30.0, 1.0)
+        reference = surrogate.Reference(10.0, 30.0, 1.0)
         assert [reference.regret(error) for error in (10.0, 30.0, 5.0)] == [0.0, 1.0, -0.25]
 
     def test_without_its_data_it_is_skipped_with_a_line(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(yahpo, "FOLDER", tmp_path)
-        for cached in (yahpo.names, yahpo._codes):
+        monkeypatch.setattr(surrogate, "FOLDER", tmp_path)
+        for cached in (surrogate.names, surrogate._codes):
             cached.cache_clear()
         with pytest.raises(Unavailable, match="SHOESTRING_DATA"):
-            yahpo.names()
+            surrogate.names()
 
     def test_every_task_has_a_stored_reference(self):
-        if not (yahpo.FOLDER / "encoding.json").exists():
+        if not (surrogate.FOLDER / "encoding.json").exists():
             pytest.skip("there is no surrogate in SHOESTRING_DATA")
-        found = yahpo.references()
-        assert found.keys() == set(yahpo.names())
+        found = surrogate.references()
+        assert found.keys() == set(surrogate.names())
         assert all(0 <= one.best < one.median < 100 and one.seconds > 0 for one in found.values())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import shoestring as ss
 from benchmarks.harness.recorded import UNTRAINED_FIRST, tables
-from benchmarks.tasks import yahpo
+from benchmarks.tasks import yahpo_lcbench as yahpo
 from benchmarks.tasks.black_boxes import grid_tables
 from shoestring.core.events import Event, Opened
 from shoestring.executors import Simulated

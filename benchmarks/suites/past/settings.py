@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.harness.kept import key, runs
 from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
-from benchmarks.tasks import yahpo
+from benchmarks.tasks import yahpo_lcbench as yahpo
 
 # Every task of the past has a study of its own for each seed.
 _PAST_SEED = 10_000
