@@ -366,7 +366,7 @@ OBJECTIVES = {"error": "min", "latency": "min"}
 def test_the_front_of_the_past_is_planned_for_several_objectives():
     past = ss.Study(SPACE, budget="200 steps", max_resource=9, objectives=OBJECTIVES, method="random")
     past.run(two, executor=Simulated(1), progress=False)
-    study = new(past=past, objectives=OBJECTIVES, budget="90 steps", method="random")
+    study = new(past=past, objectives=OBJECTIVES, budget="90 steps")
     front = {Codec.key(member.config) for member in past.front}
     assert front >= set(map(Codec.key, plan(study)))
     assert len(plan(study)) > 1
