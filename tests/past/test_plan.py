@@ -145,7 +145,7 @@ def test_further_winners_get_an_eighth_of_the_budget():
 
 def test_planned_configurations_are_trained_far_enough_to_compare():
     study = planned(method="forecast", budget="1000 steps")
-    first = first_step_compared(study.history, 27)
+    first = first_step_compared(study.history, 27, 1)
     study.run(near_the_plan, executor=Simulated(1), progress=False)
     grants = [e for e in study.events() if isinstance(e, Granted) and e.config is not None]
     assert first == 3
