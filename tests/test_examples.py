@@ -8,11 +8,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from shoestring.cli import main
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+needs_torch = pytest.mark.skipif(
+    find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'"
+)
 
 
 def start(folder: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
@@ -87,11 +91,55 @@ def test_the_kubernetes_manifest():
     command.make_context("worker", list(rest))  # refuses an option that it does not have
 
 
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")
+@needs_torch
 def test_augmentation_search(tmp_path):
     out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1", "--epochs", "5"))
     assert "worst 5 pairs" in out
     assert (tmp_path / "policies.json").exists()
+
+
+def image_folder(folder, classes=2, each=12, size=12):
+    """A folder of images whose classes differ in brightness."""
+    pil = pytest.importorskip("PIL.Image", reason="Pillow is not installed: pip install 'shoestring[augment]'")
+    rng = np.random.default_rng(0)
+    for label in range(classes):
+        (folder / f"class {label}").mkdir(parents=True)
+        for number in range(each):
+            pixels = rng.integers(100 * label, 100 * label + 100, (size, size, 3), dtype=np.uint8)
+            pil.fromarray(pixels).save(folder / f"class {label}" / f"{number}.png")
+    return folder
+
+
+@needs_torch
+def test_a_self_tuning_perceptron_is_resumed(tmp_path):
+    words = ["--schedules", "switching,kappa:0.7,greedy:0.2,exactly:2", "--state", "runs", "--decay", "2"]
+    finish(start(tmp_path, "self_tuning_network.py", "--epochs", "4", *words))
+    states = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+    assert set(states) == {"switching-0.pt", "kappa-0.7-0.pt", "greedy-0.2-0.pt", "exactly-2-0.pt"}
+    out = finish(start(tmp_path, "self_tuning_network.py", "--epochs", "4", *words))  # finished: only read
+    assert states == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+    assert out.splitlines()[4].split()[0::2][0] == "exactly:2"
+    assert " 2.000 " in out.splitlines()[4], "its looks"
+
+
+@needs_torch
+def test_a_self_tuning_vgg16_on_a_folder_of_images_that_is_streamed(tmp_path):
+    data = str(image_folder(tmp_path / "images"))
+    words = ("--network", "vgg16", "--channels", "2", "--epochs", "2", "--decay", "1", "--batch", "4", "--workers", "1")
+    out = finish(start(tmp_path, "self_tuning_network.py", *words, "--data", data, "--schedules", "always"))
+    assert " 1.000 " in out.splitlines()[1], "the share of rounds that tuned"
+
+
+@needs_torch
+@pytest.mark.parametrize("optimizer", ["lars", "sgd"])
+def test_contrastive_learning_with_tuned_augmentations(tmp_path, optimizer):
+    data = str(image_folder(tmp_path / "images"))
+    words = ["--data", data, "--batch", "8", "--rounds", "3", "--steps", "2", "--optimizer", optimizer]
+    words += ["--settings", "fixed,expert,random:3,exactly:2", "--state", "runs"]
+    first = finish(start(tmp_path, "contrastive_augmentation.py", *words)).splitlines()
+    assert [line.split()[0] for line in first] == ["R10", "fixed", "expert", "random:3", "exactly:2"]
+    again = finish(start(tmp_path, "contrastive_augmentation.py", *words)).splitlines()  # finished: only read
+    assert [line.split()[:5] for line in again] == [line.split()[:5] for line in first]
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'shoestring[ray]'")
