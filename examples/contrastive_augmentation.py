@@ -171,7 +171,7 @@ class Learner:
     def __init__(self, options: Options, seed: int) -> None:
         self.options, self.seed, self.device = options, seed, torch.device(options.device)
         source = None if options.data == "digits" else Path(options.data)
-        rest, test, self.classes = read_dataset(source, options.size or 32, stream=options.workers > 0)
+        rest, test, self.classes = read_dataset(source, options.size or 32, test=True, stream=options.workers > 0)
         labels = (
             rest.labels if not isinstance(rest, torch.utils.data.Subset) else [rest[i][1] for i in range(len(rest))]
         )

@@ -142,7 +142,7 @@ class AsFloats(nn.Module):
 def images(options: Options, seed: int) -> tuple[Any, Any, Any, int]:
     """Training, validation and test images and the number of classes; the test images are the same for every seed."""
     source = None if options.data == "digits" else Path(options.data)
-    rest, test, classes = read_dataset(source, options.size or 32, stream=options.workers > 0)
+    rest, test, classes = read_dataset(source, options.size or 32, test=True, stream=options.workers > 0)
     labels = rest.labels if isinstance(rest, Images) else np.array([rest[i][1] for i in range(len(rest))])
     kept, held = split_rows(labels, options.valid if options.valid < 1 else int(options.valid), seed)
     kept = kept[: options.most or None]

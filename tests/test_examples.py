@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import click
-import numpy as np
 import pytest
 
 from shoestring.cli import main
+from tests.pictures import image_folder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 needs_torch = pytest.mark.skipif(
@@ -96,18 +96,6 @@ def test_augmentation_search(tmp_path):
     out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1", "--epochs", "5"))
     assert "worst 5 pairs" in out
     assert (tmp_path / "policies.json").exists()
-
-
-def image_folder(folder, classes=2, each=12, size=12):
-    """A folder of images whose classes differ in brightness."""
-    pil = pytest.importorskip("PIL.Image", reason="Pillow is not installed: pip install 'shoestring[augment]'")
-    rng = np.random.default_rng(0)
-    for label in range(classes):
-        (folder / f"class {label}").mkdir(parents=True)
-        for number in range(each):
-            pixels = rng.integers(100 * label, 100 * label + 100, (size, size, 3), dtype=np.uint8)
-            pil.fromarray(pixels).save(folder / f"class {label}" / f"{number}.png")
-    return folder
 
 
 @needs_torch

@@ -16,7 +16,7 @@ from shoestring.errors import SpaceError
 _ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".tif", ".tiff"}
 
 Data = tuple[Any, Any, int]  # training images, held-out images, number of classes
-_PARTS = ("train", "test"), ("train", "val"), ("train", "valid")  # folders with parts of their own
+_TRAIN, _VALID, _TEST = "train", ("val", "valid"), ("test",)  # folders that are parts of the images, not classes
 
 
 class ImageFolder(torch.utils.data.Dataset):  # type: ignore[misc]
@@ -45,21 +45,40 @@ class ImageFolder(torch.utils.data.Dataset):  # type: ignore[misc]
         return as_tensor(_image(file, self._size)), label
 
 
-def read_dataset(source: Path | None, size: int, *, held_out: float | int = 0.4, stream: bool = False) -> Data:
+def read_dataset(
+    source: Path | None, size: int, *, held_out: float | int = 0.4, test: bool = False, stream: bool = False
+) -> Data:
     """Read a folder, with images resized to ``size`` pixels a side, or an .npz file; None is scikit-learn's digits.
 
-    A folder with the folders train and test (or val, valid) and an .npz file with x_valid are split already. Otherwise
-    ``held_out``, a share or a number of images, is held out. With ``stream`` a folder is read when it is used.
+    The second part is that in the folder val or valid (x_valid in a file), or with ``test`` that in the folder test
+    (x_test), if there is one. Without it ``held_out`` of the training images, a share or a number, are held out; the
+    folder test is then left alone. With ``stream`` a folder is read when it is used.
     """
     if source is None:
         return _digits(held_out)
     if source.is_dir():
-        return _folder(source, size, held_out, stream)
+        return _folder(source, size, held_out, test, stream)
     if source.suffix == ".npz":
-        return _npz(source, held_out)
+        return _npz(source, held_out, test)
     raise SpaceError(
         f"{source} is neither a folder nor an .npz file; give a folder that has one folder of images for each class"
     )
+
+
+def has_test_images(source: Path | None) -> bool:
+    """Whether a source has test images that no search uses."""
+    if source is None:
+        return False
+    if source.is_dir():
+        return _part(source, _TEST) is not None
+    return "x_test" in _arrays(source)
+
+
+def first_images(data: Any, most: int) -> Tensor:
+    """The first images of what ``read_dataset`` returned, at most ``most``."""
+    if isinstance(data, Images):
+        return data.images[:most]
+    return torch.stack([data[row][0] for row in range(min(most, len(data)))])
 
 
 def split_rows(labels: Any, held_out: float | int, seed: int = 0) -> tuple[Codes, Codes]:
@@ -86,20 +105,28 @@ def _digits(held_out: float | int) -> Data:
     return (*_split(np.round(stored.images * (255 / 16)).astype(np.uint8), stored.target, held_out), 10)
 
 
-def _folder(source: Path, size: int, held_out: float | int, stream: bool) -> Data:
-    parts = next((names for names in _PARTS if all((source / name).is_dir() for name in names)), None)
-    if parts is not None:
-        train, held = (ImageFolder(source / name, size) for name in parts)
+def _folder(source: Path, size: int, held_out: float | int, test: bool, stream: bool) -> Data:
+    def read(folder: ImageFolder) -> Any:
+        return folder if stream else _read(folder)
+
+    part = _part(source, (*_TEST, *_VALID) if test else _VALID)
+    if part is not None:
+        train, held = ImageFolder(source / _TRAIN, size), ImageFolder(source / part, size)
         if train.classes != held.classes:
-            raise SpaceError(f"{source / parts[0]} and {source / parts[1]} do not have the same classes")
-        return (train, held, len(train.classes)) if stream else (_read(train), _read(held), len(train.classes))
-    whole = ImageFolder(source, size)
+            raise SpaceError(f"{source / _TRAIN} and {source / part} do not have the same classes")
+        return read(train), read(held), len(train.classes)
+    whole = ImageFolder(source if _part(source, _TEST) is None else source / _TRAIN, size)
     kept, held_rows = split_rows(whole.labels, held_out)
     if stream:
         subset = torch.utils.data.Subset
         return subset(whole, kept.tolist()), subset(whole, held_rows.tolist()), len(whole.classes)
-    read = _read(whole)
-    return read.select(kept), read.select(held_rows), len(whole.classes)
+    images = _read(whole)
+    return images.select(kept), images.select(held_rows), len(whole.classes)
+
+
+def _part(source: Path, names: tuple[str, ...]) -> str | None:
+    """The first of these folders that is there next to train, which makes them parts and not classes."""
+    return next((name for name in names if all((source / part).is_dir() for part in (_TRAIN, name))), None)
 
 
 def _read(folder: ImageFolder) -> Images:
@@ -116,19 +143,25 @@ def _image(file: Path, size: int) -> Any:
         raise SpaceError(f"{file} cannot be read as an image: {error}") from None
 
 
-def _npz(source: Path, held_out: float | int) -> Data:
+def _arrays(source: Path) -> dict[str, Any]:
     try:
         with np.load(source, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+            return {name: stored[name] for name in stored.files}
     except (OSError, ValueError) as error:
         raise SpaceError(f"{source} cannot be read: {error}") from None
+
+
+def _npz(source: Path, held_out: float | int, test: bool) -> Data:
+    arrays = _arrays(source)
     names = ("x_train", "y_train") if "x_train" in arrays else ("x", "y")
     if not {*names} <= {*arrays}:
         raise SpaceError(f"{source} has {', '.join(arrays) or 'nothing'}; x_train and y_train are needed, or x and y")
     x, y = (arrays[name] for name in names)
     classes = len(arrays.get("classes", np.unique(y)))
-    if {"x_valid", "y_valid"} <= {*arrays}:
-        return as_images((x, y), "x_train"), as_images((arrays["x_valid"], arrays["y_valid"]), "x_valid"), classes
+    for part in ("test", "valid") if test else ("valid",):
+        if {f"x_{part}", f"y_{part}"} <= {*arrays}:
+            held = as_images((arrays[f"x_{part}"], arrays[f"y_{part}"]), f"x_{part}")
+            return as_images((x, y), "x_train"), held, classes
     return (*_split(x, y, held_out), classes)
 
 
