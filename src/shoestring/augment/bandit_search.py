@@ -130,8 +130,10 @@ def search(
     ``model_factory()`` returns a new network; ``train`` and ``valid`` are (images, labels) or datasets. ``budget`` is
     in steps, seconds or both, such as ``"20000 steps"`` or ``"1h"``. ``optimizer(parameters)`` is by default SGD with
     learning rate .05 and momentum .9, ``scheduler(optimizer, steps)`` a cosine over the round; ``prepare(images)``
-    turns a batch of images into the network's input. With ``state`` the search is saved to that file after every round
-    and every ``save_every`` steps, and the same call continues from it.
+    turns a batch of images into the network's input; ``loss`` is that of outputs and labels. ``batch`` and
+    ``valid_batch`` are the sizes of the batches, ``rounds`` how often policies are dropped by ``pruning``, ``estimate``
+    how rewards are estimated, and ``seed`` that of all draws; ``progress`` shows it. With ``state`` the search is saved
+    to that file after every round and every ``save_every`` steps, and the same call continues from it.
 
     The first pass plays the policies of the first magnitude stage, or ``first_pass="all"`` 22,500, in at most half of
     the steps; ``initial`` sets another number of steps. ``device`` is where networks are trained; several, as a list,

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 import click
 
-from shoestring import augment as augmentation
 from shoestring.augment.estimates import Estimate
 from shoestring.augment.plots import draw_heatmaps, draw_strip
 from shoestring.augment.policy_set import PolicySet
@@ -88,22 +87,14 @@ def search(
 
     The same command continues a search that was interrupted.
     """
-    torch = _torch(devices)
-    from shoestring.augment.datasets import first_images  # here because they import torch
-    from shoestring.augment.wide_resnet import network_named
-
-    train, valid, classes = _read(source, size, held_out, workers)
-    channels = first_images(train, 1).shape[1]
-    network_named(network, channels, classes)  # a wrong name is said before anything is written
-    _create(output)
-    found = augmentation.search(
-        lambda: network_named(network, channels, classes), train, valid, device=list(devices) or None,
-        optimizer=lambda p: torch.optim.SGD(p, lr=rate, momentum=0.9, weight_decay=2e-4), workers=workers,
-        state=output / "search.pt", progress=False if quiet else None, **settings,
-    )  # fmt: skip
+    jobs = _jobs()
+    images = jobs.Images(source, size, held_out, workers, devices)
+    found, shown = jobs.search_images(
+        images, network, rate, lambda: _created(output), progress=False if quiet else None, **settings
+    )
     found.save(output / "policies.json")
     _report(found)
-    _draw(found, first_images(valid, 10), output)
+    _draw(found, shown, output)
 
 
 @augment.command(epilog="\b\nExample:\n  shoestring augment train photos/ --policies augment/policies.json --epochs 50")
@@ -136,55 +127,33 @@ def train(
     which a search does not use; without them a part is held out. The same command continues after the last epoch that
     was finished.
     """
-    _torch(devices)
-    from shoestring.augment.comparison import Plan, compare  # here because they import torch
-    from shoestring.augment.datasets import has_test_images
-    from shoestring.augment.evaluation import Recipe
-
-    found = [PolicySet.load(path) for path in policies]
-    plan = Plan(Recipe(**recipe), [name.strip() for name in sets.split(",")], found, seeds)
-    images, tested, classes = _read(source, size, held_out, workers, test=True)
-    _create(output)
-    rows = compare(
-        plan, images, tested, classes, output,
-        devices=list(devices) or None, workers=workers, say=None if quiet else echo,
-    )  # fmt: skip
+    jobs, found = _jobs(), [PolicySet.load(path) for path in policies]
+    images = jobs.Images(source, size, held_out, workers, devices)
+    names = [name.strip() for name in sets.split(",")]
+    rows, seen = jobs.train_with(images, found, names, seeds, recipe, lambda: _created(output), None if quiet else echo)
     echo(f"{'':<10}{'test accuracy, %':>20}{'trainings':>12}")
     for row in rows:
         error = "" if row.error is None else f" ± {row.error:.2f}"
         echo(f"{row.name:<10}{f'{row.accuracy:.2f}{error}':>20}{row.trainings:>12}")
-    if found and not has_test_images(source):
+    if seen:
         echo("note: there are no test images of their own, so these may be what the search has validated on")
     echo(f"written: {output / 'train.json'}")
 
 
-def _torch(devices: tuple[str, ...]) -> Any:
+def _jobs() -> Any:
     if find_spec("torch") is None:
         raise MethodError("augment needs torch: pip install 'shoestring[augment]'")
-    import torch
+    from shoestring.augment import jobs  # here because it imports torch
 
-    if not devices or devices == ("cpu",):
-        torch.set_num_threads(1)  # fastest for a network that is trained on a processor
-    for name in devices:
-        try:
-            torch.zeros(1, device=name)
-        except (RuntimeError, AssertionError) as error:
-            raise MethodError(f"--device {name} cannot be used: {error}") from None
-    return torch
+    return jobs
 
 
-def _read(source: Path | None, size: int, held_out: float | None, workers: int | None, test: bool = False) -> Any:
-    from shoestring.augment.datasets import read_dataset  # here because it imports torch
-
-    held = 0.4 if held_out is None else held_out if held_out < 1 else int(held_out)
-    return read_dataset(source, size, held_out=held, test=test, stream=workers is not None)
-
-
-def _create(output: Path) -> None:
+def _created(output: Path) -> Path:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"{output} cannot be created: {error.strerror}") from None
+    return output
 
 
 def _report(found: PolicySet) -> None:
