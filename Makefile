@@ -6,7 +6,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 BENCHMARKS := augment batch_optimisation budgeted_tuning chaos cluster costly_feedback dashboard defaults \
-	early_readings importance overhead parallel simulation sklearn_search sub_sampling worker_threads
+	early_readings importance overhead parallel pruning simulation sklearn_search sub_sampling worker_threads
 
 # What works on every system: no worker processes, no commands, no server.
 PORTABLE := tests/core tests/spaces tests/samplers tests/schedulers tests/methods tests/models tests/views tests/plots

@@ -88,10 +88,11 @@ def drawn() -> Iterator[tuple[str, Callable[..., Any]]]:
     for kind, shown in {
         "history": curves, "curves": curves, "burn_down": halving, "shares": curves, "forecast": curves,
         "rungs": halving, "workers": halving, "parallel": curves, "slices": halving, "contour": halving,
-        "importance": halving, "pareto": curves, "regret": groups, "online": tuner(), "pairs": policies(),
+        "importance": halving, "pareto": curves, "metrics": curves, "regret": groups, "online": tuner(),
+        "pairs": policies(),
     }.items():  # fmt: skip
-        moment = {"at": 0.25} if kind == "forecast" else {}
-        yield kind, partial(getattr(ss.plots, kind), shown, **moment)
+        options = {"forecast": {"at": 0.25}, "metrics": {"y": "cost"}}.get(kind, {})
+        yield kind, partial(getattr(ss.plots, kind), shown, **options)
 
 
 def save(figure: Any, path: Path) -> None:

@@ -30,6 +30,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 import shoestring as ss
 from shoestring.samplers import BOES
@@ -129,7 +130,7 @@ def main() -> None:
         name=f"{'final' if given.final else 'preliminary'}-{given.seed}",
     )  # fmt: skip
     suggestions = Suggestions(study, given.limit)
-    with ThreadPoolExecutor(given.threads) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(given.threads) as pool:  # experiments share the processor
         if given.final:
             final(study, suggestions, pool)
         else:

@@ -18,6 +18,7 @@ from shoestring.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 APART = {"recipes.md"}  # pages whose snippets have nothing to do with each other
+TUTORIAL = [ROOT / "docs" / f"tutorial{part}.md" for part in ("", "_budget", "_workers", "_results")]
 ELSEWHERE = {"integrations.md"}  # each of its snippets needs another framework: tests/integrations runs them
 EXTRAS = {"torch": "shoestring[augment]"}
 
@@ -38,9 +39,9 @@ def missing_from(bodies):
 
 
 def groups():
-    """What is run together: the snippets of a page, or each by itself."""
-    for page in (page for page in PAGES if page.name not in ELSEWHERE):
-        bodies = snippets(page)
+    """What is run together: the snippets of a page, or each by itself; the pages of the tutorial are one script."""
+    for page in (page for page in PAGES if page.name not in ELSEWHERE and page not in TUTORIAL[1:]):
+        bodies = [body for one in (TUTORIAL if page == TUTORIAL[0] else [page]) for body in snippets(one)]
         for number, part in enumerate([[body] for body in bodies] if page.name in APART else [bodies]):
             if part:
                 yield pytest.param(page, part, id=f"{page.name}-{number}" if page.name in APART else page.name)
@@ -147,6 +148,15 @@ def test_the_code_of_other_libraries_runs(number, tmp_path, monkeypatch):
         pytest.skip("it starts a cluster, which takes longer than this test may")
     done = subprocess.run([sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_files_that_the_page_of_the_code_names_exist():
+    named = set(re.findall(r"`([a-z_/]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    folders = [ROOT, ROOT / "src" / "shoestring"]
+    known = {path.relative_to(folder).as_posix() for folder in folders for path in folder.glob("[!.]*/**/*.py")}
+    names = {name.rpartition("/")[2] for name in known}
+    assert len(named) > 40
+    assert {name for name in named if name not in (known if "/" in name else names)} == set()
 
 
 @pytest.mark.parametrize("method", ["asha", "forecast"])

@@ -141,7 +141,7 @@ def test_boss_on_two_workers_counts_its_brackets(tmp_path):
     assert "utilisation of 2 workers" in out
     again = finish(start(tmp_path, "boss_gpus.py", *words, "--method", "boss-mss", "--synchronous"))
     assert again.splitlines()[:3] == out.splitlines()[:3], "it was complete"
-    assert "12 epochs" in finish(start(tmp_path, "boss_gpus.py", *words, "--method", "pboss"))
+    assert "bracket 3: 3 conf" in finish(start(tmp_path, "boss_gpus.py", *words, "--method", "pboss"))
 
 
 @needs_torch
@@ -181,7 +181,7 @@ def test_a_contest_that_was_killed_goes_on_to_its_last_round(tmp_path):
 
 
 def test_the_final_of_a_contest(tmp_path):
-    out = finish(start(tmp_path, "boes_contest.py", "--final", "--iterations", "15"))
+    out = finish(start(tmp_path, "boes_contest.py", "--final", "--iterations", "15", "--ours"))
     assert int(out.partition(" suggestions")[0]) > 5
     assert "best accuracy 0.9" in out
 

@@ -25,6 +25,8 @@ from shoestring.errors import (
     StudyNotFound,
 )
 from shoestring.logs.memory import MemoryLog
+from shoestring.methods.bibliography import bibtex_of
+from shoestring.methods.registry import names
 from shoestring.testing.laws import check_budget_law
 from tests.stored import edit
 
@@ -375,6 +377,20 @@ def test_rows_and_frame():
 
 def test_references_name_the_papers():
     assert any("MLSys 2020" in reference for reference in study_of(method="asha").references())
+
+
+@pytest.mark.parametrize("method", [name for name in names() if name != "auto"])
+def test_references_as_bibtex_are_those_in_words(method):
+    study = study_of(method=method)
+    for words, entry in zip(study.references(), study.references(bibtex=True), strict=True):
+        author, title, year = (re.search(rf"{field} = {{+(.*?)}}+", entry)[1] for field in ("author", "title", "year"))
+        assert author.partition(",")[0] == words.partition(",")[0].partition(" ")[0]
+        assert title[:20].replace(":", "") in words.replace(":", "")
+        assert year in words or not re.search(r" (?:19|20)\d\d(?![.\d])", words)
+
+
+def test_a_reference_of_your_own_method_becomes_a_note():
+    assert bibtex_of("Doe, A method of mine, 2026") == "@misc{doe,\n  note = {Doe, A method of mine, 2026}\n}"
 
 
 def test_a_budget_below_what_is_spent_is_refused():

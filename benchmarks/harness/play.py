@@ -174,13 +174,13 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A peer's run does not depend on our code, so a change of ours does not repeat it."""
-        code = _peers().version() if self._is_peer else None
+        """A peer's run without parts of ours does not depend on our code, so a change of ours does not repeat it."""
+        code = _peers().version() if self._is_peer and "our" not in self.method else None
         return key(self.task.name, self.seed, self.method, code=code, trainings=self.trainings, **self.task.identity)
 
     @property
     def _is_peer(self) -> bool:
-        return self.method.startswith("Optuna")
+        return self.method.startswith(("Optuna", "our sampler"))
 
     def result(self) -> Result:
         """As it was kept, or played now."""

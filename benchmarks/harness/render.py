@@ -1,6 +1,6 @@
 """Render the result pages from their templates and the data files.
 
-    python benchmarks/render.py            # write benchmarks/RESULTS.md and benchmarks/results/*.md
+    python benchmarks/render.py            # write RESULTS.md, results/*.md and the table in the project's README.md
     python benchmarks/render.py --check    # only say which pages are out of date
 
 A template is Markdown with placeholders ``{{DATA:TABLE/ROW as FORMAT}}``: the data file (the one that the template's
@@ -40,7 +40,17 @@ def pages(root: Path = HERE) -> dict[Path, str]:
         place = root / template.name if template.stem.isupper() else root / "results" / template.name
         notice = NOTICE.format(template.relative_to(root.parent).as_posix())
         found[place] = f"{notice}\n\n{rendered(template.read_text(encoding='utf-8'), root / 'data')}"
-    return found
+    readme, comparison = root.parent / "README.md", found[root / "results" / "compare.md"]
+    return {**found, readme: with_the_table_of(comparison, readme.read_text(encoding="utf-8"))}
+
+
+def with_the_table_of(page: str, readme: str) -> str:
+    """Put the first table of a page in place of the table of the README that has the same header."""
+    table = re.search(r"^\|.*\n(?:\|.*\n)+", page, re.MULTILINE)
+    if table is None:
+        raise ValueError("the page has no table")
+    header = re.escape(table[0].partition("\n")[0])
+    return re.sub(rf"^{header}\n(?:\|.*\n)+", lambda _: table[0], readme, flags=re.MULTILINE)
 
 
 def rendered(template: str, folder: Path = DATA) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.pruners import HyperbandPruner, NopPruner, SuccessiveHalvingPruner
+from optuna.pruners import HyperbandPruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
 from optuna.samplers import GPSampler, TPESampler
 
 import shoestring as ss
@@ -25,6 +25,7 @@ from benchmarks.harness.play import Curve, Result, Task, TimedObjective, result
 from benchmarks.peers.optuna_sampling import suggested
 from shoestring.core.randomness import integer
 from shoestring.core.readings import checked_reading
+from shoestring.integrations.optuna import Pruner, Sampler
 from shoestring.objectives.job import Job
 from shoestring.objectives.trial_files import files_of
 from shoestring.spaces.codec import Codec
@@ -32,6 +33,9 @@ from shoestring.spaces.codec import Codec
 PEERS: dict[str, Callable[[int, int], dict[str, Any]]] = {
     "Optuna TPE + Hyperband": lambda seed, last: {"sampler": _tpe(seed), "pruner": HyperbandPruner(1, last, 3)},
     "Optuna TPE + SHA": lambda seed, last: {"sampler": _tpe(seed), "pruner": SuccessiveHalvingPruner()},
+    "Optuna TPE + median": lambda seed, last: {"sampler": _tpe(seed), "pruner": MedianPruner()},
+    "Optuna TPE + our pruner": lambda seed, last: {"sampler": _tpe(seed), "pruner": Pruner()},
+    "our sampler + our pruner": lambda seed, last: {"sampler": Sampler(seed=seed), "pruner": Pruner()},
     "Optuna GP": lambda seed, last: {"sampler": GPSampler(seed=seed), "pruner": NopPruner()},
     "Optuna TPE": lambda seed, last: {"sampler": _tpe(seed), "pruner": NopPruner()},
 }

@@ -93,6 +93,29 @@ _ATTRIBUTES = {
 }
 
 
+# The names of methods in other libraries, in lower case and letters only.
+_METHODS = {
+    **dict.fromkeys(
+        ("bayes", "bayesian", "bayesianoptimization", "bayesopt", "bo", "gaussianprocess", "gpsampler"), "gp"
+    ),
+    **dict.fromkeys(("successivehalving", "halving", "sha"), "sh"),
+    **dict.fromkeys(("cma", "cmaessampler", "evolution", "evolutionary"), "cmaes"),
+    **dict.fromkeys(("gridsearch", "gridsampler"), "grid"),
+    **dict.fromkeys(("randomsearch", "randomsampler", "randomizedsearch"), "random"),
+    **dict.fromkeys(("lhs", "latin", "latinhypercubesampling"), "latin-hypercube"),
+    **dict.fromkeys(("tpesampler", "hyperopt", "optuna", "parzen"), "tpe"),
+    **dict.fromkeys(("asyncsuccessivehalving", "ashascheduler", "median", "medianstopping", "pbt"), "asha"),
+    **dict.fromkeys(("hb", "hyperbandpruner"), "hyperband"),
+    **dict.fromkeys(("default", "best", "automatic"), "auto"),
+}
+
+
+def method_elsewhere(name: str) -> list[str]:
+    """The method of ours that has this name in other libraries, if there is one."""
+    found = _METHODS.get("".join(filter(str.isalpha, name.lower())))
+    return [] if found is None else [found]
+
+
 def missing_attribute(kind: str, owner: str, name: str, known: Collection[str] = ()) -> AttributeError:
     """The error for an attribute that there is not; one that another library has says what to write here."""
     instead = _ATTRIBUTES.get(kind, {}).get(name)

@@ -15,12 +15,14 @@ from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
 from shoestring.core.event_log import EventLog, checked_name, found_study
 from shoestring.core.events import Event, Granted, Mode, Opened, Rule
+from shoestring.core.front import FrontMember
 from shoestring.core.grants import Grant
 from shoestring.core.heartbeats import WorkerRecord, worker_records
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.known import Initial, WarmStart, add_results, added, enqueued, start_with, warm_start
-from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, required
+from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, required, required_result
+from shoestring.core.study_parts import HasFront, HasRemarks
 from shoestring.core.verification import Verification, verified
 from shoestring.display.live import watch
 from shoestring.errors import MethodError, ReadingError
@@ -28,6 +30,7 @@ from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_o
 from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
 from shoestring.methods.opening import (
+    check_goals,
     check_options,
     chosen_method,
     created_or_found,
@@ -42,19 +45,17 @@ from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
+from shoestring.running.interruption import explained_interrupt
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 from shoestring.spaces.serialisation import serialised
 from shoestring.views.states import study_line
-from shoestring.views.trial_rows import frame, reading_rows, summary_row
-
-if TYPE_CHECKING:
-    import pandas
+from shoestring.views.trial_rows import HasTables
 
 
-class Study:
+class Study(HasFront, HasRemarks, HasTables):
     """One tuning effort: a space, a method, a budget, a log.
 
     Opening a study that exists continues it. What is given must match what is stored; only the budget may change.
@@ -64,7 +65,7 @@ class Study:
     an object. ``mode`` says whether small values are better ("min") or large ones ("max"). ``max_resource`` is the
     most steps that a trial can have. ``storage`` is a file or an address, and ``name`` the name of the study in it;
     without a storage the study is in memory. The same ``seed`` gives the same decisions. ``recommend`` is the rule of
-    ``best``.
+    ``best``. ``objectives`` names several, each "min" or "max"; ``constraints`` are bounds, ``{"latency": "< 0.01"}``.
 
     >>> import shoestring as ss
     >>> study = ss.Study({"x": (-1.0, 1.0)}, budget=ss.Budget(evaluations=20), method="random")
@@ -88,19 +89,22 @@ class Study:
         seed: int = 0,
         recommend: Rule = DEFAULT_RULE,
         initial: Initial = (),
+        objectives: Mapping[str, Mode] | None = None,
+        constraints: Mapping[str, str] | None = None,
         _objective: str | None = None,
     ) -> None:
         limits = as_budget(budget)
         check_options(mode, max_resource, seed)
         check_rule(recommend)
         chosen, note = chosen_method(method, limits, max_resource)
+        mode = check_goals(objectives, constraints, mode, recommend, chosen)
         opened = Opened(
             0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective,
-            recommend,
+            recommend, objectives and dict(objectives), dict(constraints or {}) or None,
         )  # fmt: skip
         log, name = open_log(storage), checked_name("study" if name is None else name)
         number, history = created_or_found(log, name, chosen, opened)
-        self.note = note if history else ""
+        self._message = note if history else ""
         find_method = partial(stored_method, name, None if method == "auto" else chosen)
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
@@ -125,7 +129,7 @@ class Study:
         log = open_log(storage, create=False)
         number, name = found_study(log, shown(storage), name)
         study = cls.__new__(cls)
-        study.note = ""
+        study._message = ""
         study._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=follow)
         return study
 
@@ -302,14 +306,16 @@ class Study:
         """
         refuse_while_loading()
         run, limits = checked_options(options)
+        limits.check_for(len(self.history.goals.names))
         if not run["accept_objective"]:
             warn_of_another_objective(self.name, self.history.opened.objective, objective)
-        display = watch(self._journal, run["progress"], self.note)
+        display = watch(self._journal, run["progress"], self._message)
         executor = run["executor"] or default_executor(run)
         callbacks = Callbacks(self, run["callbacks"])
-        drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
+        with explained_interrupt(self._journal.log, self.repeats):
+            drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
         if not self.history.stopped:  # by somebody's wish, perhaps before the first reading
-            required(self.history.best(), self.history)
+            required_result(self.history)
         return self
 
     def workers(self) -> list[WorkerRecord]:
@@ -344,19 +350,6 @@ class Study:
         """The events of the log, from the first one on."""
         return self._journal.log.read(self._journal.study, 0)
 
-    def frame(self) -> pandas.DataFrame:
-        """The readings as a pandas DataFrame, one row per reading (needs pandas)."""
-        return frame(self.rows(), "study.frame() needs pandas: pip install pandas, or use study.rows()")
-
-    def trials_frame(self) -> pandas.DataFrame:
-        """The trials as a pandas DataFrame, one row per trial: state, value, steps, seconds, cost, reason, message,
-        dates, metrics and configuration. ``value`` is what the study's rule makes of the readings, at ``step``, and
-        the metrics are those of that step (needs pandas).
-        """
-        with self._current() as history:
-            rows = [summary_row(trial) for trial in history.trials]
-        return frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")
-
     def __repr__(self) -> str:
         """The study in one line."""
         return study_line(self._journal)
@@ -367,21 +360,16 @@ class Study:
 
         return card(self)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The readings as plain rows; a trial without a reading has one row with an empty value."""
-        with self._current() as history:
-            return [row for trial in history.trials for row in reading_rows(trial)]
+    def directory(self, trial: int | FrontMember | None = None, *, best: bool = False) -> Path:
+        """The folder with a trial's files, or with the checkpoint of a member of the front, or of ``study.best``.
 
-    def directory(self, trial: int | None = None, *, best: bool = False) -> Path:
-        """The folder with a trial's files; with ``best=True`` the one with the checkpoint of ``study.best``.
-
-        The latter is what the trial had written after step ``study.best.step``, or the last that it wrote before. Read
-        it or copy it, and change nothing in it: the trial may be trained on.
+        A checkpoint is what the trial had written after that step, or before it. Read it or copy it, and change
+        nothing in it: the trial may be trained on.
         """
         if (trial is None) != best:
             raise ReadingError("give the number of a trial, or best=True for the checkpoint of study.best")
-        if best or trial is None:
-            return best_folder(self.files, self.best, self._journal.history.trials)
+        if trial is None or isinstance(trial, FrontMember):
+            return best_folder(self.files, trial or self.best, self._journal.history.trials)
         return folder_of(self.files, trial, self.history.trials)
 
     @property
@@ -401,9 +389,9 @@ class Study:
         """
         return steps_without_checkpoint(self.files, self.history.trials)
 
-    def references(self) -> list[str]:
-        """Where the methods of this study were published."""
-        return references_of(self._journal.current_method())
+    def references(self, bibtex: bool = False) -> list[str]:
+        """List the publications of the methods of this study, in words or, with ``bibtex``, as BibTeX entries."""
+        return references_of(self._journal.current_method(), bibtex)
 
     if not TYPE_CHECKING:  # a type checker would take any name to exist
 

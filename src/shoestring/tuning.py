@@ -36,6 +36,8 @@ def tune(
     seed: int = 0,
     recommend: Rule = DEFAULT_RULE,
     initial: Initial = (),
+    objectives: Mapping[str, Mode] | None = None,
+    constraints: Mapping[str, str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
     """Tune an objective within a budget, and give back the study.
@@ -49,7 +51,10 @@ def tune(
     ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
     "median" of three, or by its "last" reading; "auto" is the best reading, or what the method expects where it finds
     that single readings are noisy. ``initial`` is a list of configurations that are tried first, and of
-    other studies to learn from, as ``ss.warm_start(study)``. ``space``, ``method``, ``mode``, ``max_resource`` and
+    other studies to learn from, as ``ss.warm_start(study)``. ``objectives={"error": "min", "latency": "min"}`` names
+    several objectives: readings are then ``ss.Reading(error=..., latency=...)``, and the results ``study.front``.
+    ``constraints={"memory": "<= 8"}`` are bounds on any number of a reading: the best is the best that fulfils them.
+    ``space``, ``method``, ``mode``, ``max_resource`` and
     ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of :meth:`Study.run`.
 
     >>> import shoestring as ss
@@ -64,7 +69,7 @@ def tune(
     """
     refuse_while_loading()
     check_objective(objective, max_resource, as_space(space))
-    checked_options(options)
+    checked_options(options)[1].check_for(len(objectives or ()))
     study = Study(
         space,
         budget=budget,
@@ -76,6 +81,8 @@ def tune(
         seed=seed,
         recommend=recommend,
         initial=initial,
+        objectives=objectives,
+        constraints=constraints,
         _objective=place_of(objective),
     )
     return study.run(objective, **options)

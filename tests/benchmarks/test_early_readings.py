@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks.harness import pictures
 from benchmarks.harness.common import Options, Unavailable
-from benchmarks.suites.early_readings import comparison, crossing, ours, peers, surrogate
+from benchmarks.suites.early_readings import comparison, crossing, ours, peers
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
+from benchmarks.tasks import yahpo_lcbench as surrogate
 
 CONFIG = dict(zip(surrogate.ORDER, (64, 0.01, 0.5, 0.01, 3, 128, 0.2), strict=True))
 REFERENCE = surrogate.Reference(best=0.0, median=100.0, seconds=52.0)

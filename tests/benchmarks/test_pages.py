@@ -23,7 +23,14 @@ def test_page_and_data_agree(place):
 
 
 def test_every_page_has_a_template():
-    assert {*(BENCHMARKS / "results").glob("*.md"), BENCHMARKS / "RESULTS.md"} == PAGES.keys()
+    places = {*(BENCHMARKS / "results").glob("*.md"), BENCHMARKS / "RESULTS.md", BENCHMARKS.parent / "README.md"}
+    assert places == PAGES.keys()
+
+
+def test_the_table_of_the_readme_is_that_of_the_comparison():
+    page = "# Page\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nText\n"
+    readme = "# Readme\n\n| c | d |\n|---|---|\n\n| a | b |\n|---|---|\n| 0 | 0 |\n| 3 | 4 |\n\nEnd\n"
+    assert render.with_the_table_of(page, readme).endswith("|---|---|\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nEnd\n")
 
 
 @pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)

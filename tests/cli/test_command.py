@@ -112,7 +112,7 @@ def test_an_edited_command_in_the_storage_is_checked():
     [
         (["--param", "x=1:9", "--", "sh", "{y}"], "placeholder {y}"),
         (["--", "sh", "{y}"], "give --param NAME=RANGE"),
-        (["--param", "x=1:9"], "nothing to tune: give FILE:OBJECTIVE, or a command after --"),
+        (["--param", "x=1:9"], "nothing to tune: give FILE:OBJECTIVE, a sweep file, or a command"),
         (["train.py:train", "--param", "x=1:9"], "--param is for a command"),
         (["train.py:train", "--", "sh"], "give one of them"),
         (["--param", "x", "--", "sh", "{x}"], "not NAME=RANGE"),

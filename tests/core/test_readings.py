@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shoestring import Reading
+from shoestring.core.goals import goals
 from shoestring.core.readings import checked_reading, readings_by_step
 from shoestring.errors import ReadingError
 
@@ -29,13 +30,14 @@ def test_numbers_of_any_kind_become_floats(given):
         (Reading(1.0, low=2.0, high=0.0), "low bound 2 is above its high bound 0"),
         (Reading(1.0, high=math.nan), "high bound is nan"),
         (Reading(1.0, cost=-1), "a cost is not negative"),
-        (Reading(1.0, accuracy="good"), "metric 'accuracy' is 'good'"),
+        (Reading(1.0, model=object()), "metric 'model' is <object object"),
+        (Reading(accuracy=0.9), r"None, not a number, with accuracy"),
         ([1.0] * 1000, r"\.\.\., not a number"),
     ],
 )
 def test_what_is_no_reading_is_refused(given, words):
     with pytest.raises(ReadingError, match=words):
-        checked_reading(given)
+        checked_reading(given, goals())
 
 
 def test_metrics_may_be_infinite_and_bounds_alone():

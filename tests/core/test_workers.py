@@ -51,12 +51,12 @@ def test_two_pid_namespaces_with_one_host_name_are_two_places(monkeypatch):
     host, _, birth, _ = new_worker().split("/")
     ended = f"{host}/{process.pid}/{birth}/0"
     assert process_is_gone(ended) is True
-    workers._place.cache_clear()
+    workers.place.cache_clear()
     monkeypatch.setattr(os, "readlink", lambda path: "pid:[4026532999]")
     try:
         assert process_is_gone(ended) is None, "its number means nothing here"
     finally:
-        workers._place.cache_clear()
+        workers.place.cache_clear()
 
 
 class Steady:

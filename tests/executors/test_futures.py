@@ -12,6 +12,7 @@ from shoestring.core.workers import ticks
 from shoestring.errors import MethodError, ObjectiveError, StorageError
 from shoestring.executors import Futures, futures_worker
 from shoestring.executors.futures_worker import Letters, run_grant
+from shoestring.executors.threads import pool_threads
 from shoestring.executors.worker_process import setup_for
 from shoestring.objectives.job import Job, Report
 from shoestring.testing import check_executor
@@ -87,9 +88,9 @@ def test_a_broken_pool_ends_the_run_and_says_so():
 class Elsewhere:
     """A pool whose workers see no file of this host."""
 
-    def submit(self, function, setup, job, folder):
+    def submit(self, function, setup, job, folder, *rest):
         future = Future()
-        future.set_result(function(setup, job, folder.parent / "not here"))
+        future.set_result(function(setup, job, folder.parent / "not here", *rest))
         return future
 
 
@@ -127,7 +128,8 @@ def call(tmp_path):
     folder.mkdir(parents=True)
     (folder.parent / "objective").write_bytes(setup.objective)
     Letters(folder.parent).write("alive", 1)
-    return replace(setup, objective=hashlib.sha256(setup.objective).digest()), job_of(), folder
+    threads = pool_threads(None, 1)
+    return replace(setup, objective=hashlib.sha256(setup.objective).digest()), job_of(), folder, threads
 
 
 def test_a_call_ends_when_the_study_is_silent(call, monkeypatch):

@@ -1,9 +1,12 @@
 """Workers of one host share its cores, and can be set up before their first trial."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 
 import joblib
 import pytest
@@ -11,8 +14,8 @@ from threadpoolctl import threadpool_info
 
 import shoestring as ss
 from shoestring.errors import MethodError, ObjectiveError
-from shoestring.executors import Processes, Ray
-from shoestring.executors.threads import VARIABLES, thread_variables
+from shoestring.executors import Futures, Processes, Ray, threads
+from shoestring.executors.threads import VARIABLES, pool_threads, thread_variables
 
 SPACE = {"x": (0.0, 1.0)}
 READY = []
@@ -75,7 +78,7 @@ def test_a_worker_that_is_running_already_is_limited_too():
 
 
 @pytest.mark.parametrize(
-    ("ray", "threads"),
+    ("ray", "limit"),
     [
         (Ray(), "1"),
         (Ray(resources={"CPU": 3}), "3"),
@@ -84,9 +87,38 @@ def test_a_worker_that_is_running_already_is_limited_too():
         (Ray(runtime_env={"env_vars": {"OMP_NUM_THREADS": "5"}}), "5"),
     ],
 )
-def test_an_actor_of_ray_has_as_many_as_cpus(monkeypatch, ray, threads):
+def test_an_actor_of_ray_has_as_many_as_cpus(monkeypatch, ray, limit):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    assert ray._thread_variables()["OMP_NUM_THREADS"] == threads
+    assert ray._thread_variables()["OMP_NUM_THREADS"] == limit
+
+
+def in_a_pool(**options):
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = measured(executor=Futures(pool, slots=2, **options))
+    return [(one["blas"], one["OMP_NUM_THREADS"], one["MKL_NUM_THREADS"]) for one in found]
+
+
+def test_the_workers_of_a_pool_on_this_host_have_their_share_too(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
+    assert in_a_pool() == [(1, 1, 1)] * 2
+    assert in_a_pool(threads=2) == [(2, 2, 2)] * 2
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    assert in_a_pool() == [(1, 1, 3)] * 2
+
+
+def test_a_pool_of_threads_leaves_this_process_as_it_is(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 1)
+    with ThreadPoolExecutor(2) as pool:
+        assert [found["OMP_NUM_THREADS"] for found in measured(executor=Futures(pool, slots=2))] == [-1, -1]
+
+
+@pytest.mark.parametrize(("given", "applied"), [(None, []), (2, [(2, 4)])])
+def test_a_worker_of_a_pool_on_another_host_has_what_is_given(monkeypatch, given, applied):
+    limited = []
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.setattr(threads, "_limit_once", lambda *limit: limited.append(limit))
+    replace(pool_threads(given, 2), place="elsewhere").limit()
+    assert limited == applied
 
 
 def test_several_levels_of_openmp_are_left_as_they_are(monkeypatch):

@@ -99,6 +99,30 @@ optuna.load_study(study_name="s", storage={url!r}, sampler=Sampler(), pruner=Pru
     assert len({trial.params["rate"] for trial in study.trials}) == 16
 
 
+class AtTheSameMoment(Sampler):
+    """While this sampler decides, another process decides about the next trial."""
+
+    other = None
+
+    def _propose(self, history, rng):
+        config = super()._propose(history, rng)
+        if self.other is not None:
+            other, self.other = self.other, None
+            self.asked = other.ask()
+            self.asked.suggest_float("x", -1, 1)
+        return config
+
+
+def test_two_processes_that_decide_at_the_same_moment_give_different_configurations(tmp_path):
+    options = {"storage": f"sqlite:///{tmp_path}/optuna.db", "study_name": "s", "load_if_exists": True}
+    sampler = AtTheSameMoment("grid")
+    study = optuna.create_study(sampler=sampler, **options)
+    study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=1)
+    sampler.other = optuna.create_study(sampler=Sampler("grid"), **options)
+    first = study.ask().suggest_float("x", -1, 1)
+    assert first != sampler.asked.params["x"]
+
+
 def test_threads_share_one_sampler_and_one_pruner():
     study = optuna.create_study(sampler=Sampler(), pruner=Pruner())
     study.optimize(train, n_trials=24, n_jobs=4)

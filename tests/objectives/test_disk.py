@@ -2,13 +2,14 @@
 
 import errno
 import os
+import subprocess
 
 import pytest
 
 import shoestring as ss
 from shoestring.errors import EverythingFailed, StorageError
 from shoestring.executors import Inline, Processes
-from shoestring.objectives import trial_files
+from shoestring.objectives import disk, trial_files
 from shoestring.objectives.disk import disk_fault
 
 SPACE = {"x": (0.0, 1.0)}
@@ -56,6 +57,52 @@ def test_the_same_error_elsewhere_fails_the_trial(name):
 
     study = ss.tune(objective, SPACE, budget="3 evaluations", method="random")
     assert [trial.state for trial in study.trials] == ["finished", "failed", "finished"]
+
+
+class FullDisk:
+    """A temporary file on a disk that is full."""
+
+    def __init__(self, dir):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("uses_files", [True, False])
+def test_an_error_of_a_library_on_a_full_disk_is_a_fault_of_the_disk(tmp_path, monkeypatch, uses_files):
+    """PyTorch, XGBoost and LightGBM fail with errors of their own, without what the system said."""
+
+    def train(trial):
+        for step in range(trial.start + 1, 10):
+            if uses_files:
+                (trial.directory / "w").write_text(str(step))
+            if (trial.start, trial.index, step) == (0, 0, 4):
+                raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534")
+            yield trial.config["x"]
+
+    options = {"method": "random", "max_resource": 9, "storage": tmp_path / "a.db"}
+    with monkeypatch.context() as patched:
+        patched.setattr(disk.tempfile, "TemporaryFile", FullDisk)
+        if uses_files:
+            with pytest.raises(StorageError, match="No space left"):
+                ss.tune(train, SPACE, budget="18 steps", **options)
+            assert ss.Study.load(tmp_path / "a.db").spent.steps == 3
+        else:
+            ss.tune(train, SPACE, budget="18 steps", **options)
+    study = ss.tune(train, SPACE, budget="18 steps", **options)
+    assert [trial.state for trial in study.trials[:2]] == ["finished" if uses_files else "failed", "finished"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="a file system can only be mounted by root")
+def test_a_disk_that_is_really_full(tmp_path):
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        assert disk.unwritable(tmp_path) is None
+        (tmp_path / "ballast").write_bytes(bytes(3 << 19))
+        assert disk.unwritable(tmp_path).errno == errno.ENOSPC
+        assert [path.name for path in tmp_path.iterdir()] == ["ballast"]
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=False)
 
 
 def test_a_library_that_names_the_file_in_its_message_only(tmp_path):

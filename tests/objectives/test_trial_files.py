@@ -61,13 +61,13 @@ def kept(files):
 )
 def test_what_is_kept_of_a_trial_that_goes_on(tmp_path, known, recommended, left):
     files = written(tmp_path, 1, 2, 3, 5, 6)
-    files.prune(known, recommended)
+    files.prune(known, [recommended])
     assert kept(files) == left
 
 
 def test_what_is_kept_of_a_trial_that_ended(tmp_path):
     files = written(tmp_path, 1, 2, 3, 5, 6)
-    files.prune(5, 4, ended=True)
+    files.prune(5, [4], ended=True)
     assert kept(files) == [3, 5], "the reading of step 6 never reached the log"
 
 
@@ -376,7 +376,7 @@ def test_names_that_are_no_snapshots_are_ignored(tmp_path, name):
     files = written(tmp_path, 1)
     (tmp_path / "trial-0" / name).write_text("a file of that name")
     assert files.newest(9) == 1
-    files.prune(1, 1)
+    files.prune(1, [1])
     (files.work() / "w").write_text("two")
     files.snapshot(2)
     assert (files.snapshot_of(2) / "w").read_text() == "two"

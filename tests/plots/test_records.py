@@ -62,6 +62,69 @@ def test_chosen_curves_are_drawn_one_by_one():
         plots.curves.data(study, trials=[3])
 
 
+def test_curves_by_parameter_and_best_so_far(hyperband):
+    record = plots.curves.data(hyperband, color="kind", best_so_far=True)
+    labels = [label for label, _ in record.parts]
+    assert labels == ["kind a", "kind b", "without kind"]
+    for curve in record.curves:
+        assert labels[curve.part] == f"kind {hyperband.trials[curve.trial].config['kind']}"
+        assert list(curve.values) == sorted(curve.values, reverse=True)
+    assert len(plots.curves.data(hyperband, color="rate").parts) == 7
+    with pytest.raises(MethodError, match="color is 'shape'; it must be one of kind, rate, x"):
+        plots.curves.data(hyperband, color="shape")
+
+
+def test_best_so_far_of_what_is_maximised_rises():
+    study = ss.Study({"x": (0.0, 1.0)}, budget="9 steps", max_resource=3, method="random", mode="max")
+    study.tell(study.ask(), {1: 1.0, 2: 3.0, 3: 2.0})
+    assert plots.curves.data(study, best_so_far=True).curves[0].values == (1.0, 3.0, 3.0)
+
+
+def test_a_logarithmic_axis_can_be_asked_for():
+    study = told(1.0, 2.0)
+    assert not plots.history.data(study).picture().panels[0].y_log
+    assert plots.history.data(study, log=True).picture().panels[0].y_log
+    assert not plots.history.data(told(-1.0, 2.0), log=True).picture().panels[0].y_log
+
+
+def test_history_names_the_trial_that_was_best_by_then():
+    assert plots.history.data(told(3.0, 1.0, 2.0, 0.5)).bests == (0, 1, 1, 3)
+
+
+def test_which_reading_of_a_configuration_counts(hyperband):
+    best = plots.slices.data(hyperband).slices[0]
+    assert len(best.values) > len(plots.slices.data(hyperband, step="final").slices[0].values)
+    by_trial = {trial.index: trial for trial in hyperband.trials}
+    assert all(by_trial[i].value == value for i, value in zip(best.trials, best.values, strict=True))
+    assert plots.slices.data(hyperband, step="final").where.endswith("at step 9")
+    assert plots.slices.data(hyperband, step=3).where.endswith("at step 3")
+    with pytest.raises(MethodError, match="step is 'last'; it must be 'best', 'final', 'common' or"):
+        plots.slices.data(hyperband, step="last")
+
+
+def test_any_value_of_the_readings_against_any_other(hyperband):
+    record = plots.metrics.data(hyperband)
+    assert record.goals == ("step", "size")
+    record = plots.metrics.data(hyperband, x="size", y="cost")
+    for path in record.paths:
+        x = hyperband.trials[path.trial].config["x"]
+        assert set(path.x) == {x}
+        assert set(path.y) == {1 + x}
+    with pytest.raises(MethodError, match="no reading has 'loss'; there is step, value, cost, size"):
+        plots.metrics.data(hyperband, x="loss")
+
+
+def test_the_regret_of_studies_is_on_a_logarithmic_axis_with_bands():
+    groups = {name: [played(name, seed=seed) for seed in range(3)] for name in ("random", "asha")}
+    (panel,) = plots.regret.data(groups).picture().panels
+    assert panel.y_log
+    marks = [mark for mark in panel.marks if hasattr(mark, "low")]
+    assert len(marks) == 2
+    assert all(low > 0 for mark in marks for low in mark.low)
+    (panel,) = plots.regret.data(groups, log=False).picture().panels
+    assert not panel.y_log
+
+
 def test_burn_down_ends_at_what_is_left(hyperband):
     record = plots.burn_down.data(hyperband)
     assert record.left["steps"][0] == 1

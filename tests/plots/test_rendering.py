@@ -1,5 +1,7 @@
 """Pictures: every plot is drawn by every backend, also where there is nothing to show."""
 
+import inspect
+import json
 import sys
 import xml.etree.ElementTree as ElementTree
 from functools import cache
@@ -13,8 +15,10 @@ from shoestring.augment.bandit import Bandit
 from shoestring.augment.policy_set import PolicySet
 from shoestring.errors import MethodError
 from shoestring.online import OnlineTuner
-from shoestring.plots.picture import Bars, Line, Panel, Picture, bar_range
-from shoestring.plots.style import layout, scale, text_width
+from shoestring.plots import with_matplotlib
+from shoestring.plots.figure_values import figure_values
+from shoestring.plots.picture import Bars, Line, Panel, Picture, Words, bar_range
+from shoestring.plots.style import CATEGORIES, DARK, INK, PAPER, STATE_STYLES, darkened, layout, scale, text_width
 from shoestring.plots.svg import svg
 from tests.plots.studies import added, played, started, told
 
@@ -56,7 +60,7 @@ def test_a_study_with_little_to_show_is_a_picture_that_says_so(kind, case):
     if case == "only results from elsewhere" and kind in ("burn_down", "shares", "rungs", "workers"):
         assert "all results come from elsewhere" in texts(document)
     if case == "the same value everywhere" and kind in ("contour", "importance"):
-        assert "All 12 configurations at step 1 have the same value" in texts(document)
+        assert "All 12 configurations have the same value" in texts(document)
     if case == "the same value everywhere" and kind == "regret":
         assert "no regret to draw" in texts(document)
     if case not in ("one trial", "only failures"):
@@ -198,3 +202,82 @@ def test_the_labels_of_the_first_and_the_last_tick_are_inside_the_picture():
             half = 12 * text_width(element.text) / 2
             assert half - 0.1 <= float(element.get("x")) <= 640 - half + 0.1
     assert found == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_values_for_plotly_are_json_and_say_which_trial_each_point_is(kind):
+    found = figure_values(plot_of(kind, [PLAYED()] if kind == "regret" else PLAYED()), 640)
+    text = json.dumps(found, allow_nan=False)
+    assert json.loads(text) == found
+    keys = [key for trace in found["data"] for key in trace.get("customdata", ())]
+    for trace in found["data"]:
+        assert len(trace.get("customdata", trace.get("x", ()))) == len(trace.get("x", ()))
+    if kind in ("curves", "history", "parallel", "slices", "contour", "workers", "pareto", "metrics"):
+        assert set(keys) <= {trial.index for trial in PLAYED().trials}
+        assert keys
+
+
+def test_panels_of_a_figure_do_not_overlap():
+    picture = Picture("six", [Panel((Line([0.0, 1.0], [0.0, 1.0], "#000000"),), f"panel {i}") for i in range(6)])
+    axes = figure_values(picture, 1000)["layout"]
+    boxes = [(*axes[f"xaxis{i}"]["domain"], *axes[f"yaxis{i}"]["domain"]) for i in ("", 2, 3, 4, 5, 6)]
+    for i, (left, right, bottom, top) in enumerate(boxes):
+        assert 0 <= left < right <= 1
+        assert -1e-9 <= bottom < top <= 1 + 1e-9
+        for other in boxes[:i]:
+            assert right < other[0] or other[1] < left or top < other[2] or other[3] < bottom
+
+
+def contrast(one, other):
+    """The contrast of two colours as WCAG 2 defines it."""
+
+    def luminance(color):
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_of_a_picture_has_a_dark_one_with_enough_contrast():
+    used = {INK, *CATEGORIES, *(style.color for style in STATE_STYLES.values())}
+    assert used <= set(DARK)
+    assert contrast(DARK[INK], DARK[PAPER]) > 7
+    for color in used:
+        assert contrast(DARK[color], DARK[PAPER]) > 3, color
+
+
+def test_a_dark_picture_is_the_same_picture():
+    light = plots.curves(PLAYED(), backend="svg")
+    dark = darkened(light)
+    assert INK not in dark
+    assert texts(dark) == texts(light)
+
+
+def test_words_are_drawn_by_every_renderer():
+    panel = Panel((Words([0.0], [0.5], ["<b>tanh"]), Line([0.0, 1.0], [0.0, 1.0], "#000000")))
+    picture = Picture("words", (panel,))
+    assert "&lt;b&gt;tanh" in svg(picture, 400)
+    assert "&lt;b&gt;tanh" in json.dumps(figure_values(picture, 400))
+    assert with_matplotlib.figure(picture).axes[0].texts[0].get_text() == "<b>tanh"
+
+
+def test_parallel_coordinates_have_values_and_categories_on_their_axes():
+    document = plots.parallel(PLAYED(), backend="svg", width=800)
+    found = {element.text for element in ElementTree.fromstring(document).iter()}
+    assert {"0.001", "0.01", "0.1", "a", "b", "x", "rate", "kind", "value"} <= found
+
+
+@pytest.mark.parametrize("kind", sorted(set(plots.__all__)))
+def test_signatures_name_every_option(kind):
+    parameters = inspect.signature(getattr(plots, kind)).parameters
+    assert list(parameters)[-2:] == ["backend", "width"]
+    assert not any(one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL) for one in parameters.values())
+    with pytest.raises(MethodError, match=f"{kind} has no option 'colour'; it has"):
+        getattr(plots, kind)(told(1.0), colour="x")
+
+
+def test_the_record_takes_no_options_of_a_figure():
+    with pytest.raises(MethodError, match="makes no figure, so it takes no width"):
+        plots.curves.data(told(1.0), width=300)

@@ -79,8 +79,8 @@ def test_an_error_is_shown_at_the_line_of_the_user_not_where_a_library_raised_it
 
 
 def test_an_error_of_the_call_itself_has_no_place():
-    with pytest.raises(EverythingFailed, match=r"takes 0 positional arguments but 1 was given$"):
-        ss.tune(lambda: 1.0, SPACE, budget="2 evaluations", method="random")
+    with pytest.raises(EverythingFailed, match=r"has no len\(\)$"):
+        ss.tune(len, SPACE, budget="2 evaluations", method="random")
 
 
 @pytest.mark.parametrize("executor", [Inline(), Processes(2)], ids=repr)

@@ -28,11 +28,11 @@ def command(*words):
 
 def pages(place, name):
     pytest.importorskip("jinja2", reason="the pages need jinja2: pip install 'shoestring[report]'")
-    from shoestring.web.pages import study_head
     from shoestring.web.report import report
+    from shoestring.web.study_page import Seen, study_head
 
     study = ss.Study.load(place, name)
-    return [study_head(trace_of(study), study.workers(), None), report(study, verify=False)]
+    return [study_head(Seen(trace_of(study), study.workers())), report(study, verify=False)]
 
 
 def everywhere(study, place):

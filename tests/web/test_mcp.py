@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gc
 import subprocess
 import sys
 from contextlib import asynccontextmanager, contextmanager
@@ -117,6 +118,7 @@ def curves(trial):
 def test_a_read_only_server_shows_everything_and_writes_nothing(tmp_path):
     storage = tmp_path / "s.db"
     ss.tune(curves, {"x": (0.0, 1.0)}, budget="60 steps", max_resource=9, storage=storage, name="s", progress=False)
+    gc.collect()  # closes the database
     before = storage.read_bytes()
 
     async def session(call):

@@ -353,4 +353,4 @@ def test_events_have_a_time_that_people_can_read(address):
     assert re.search(r"<td>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC</td><td>reported</td>", page)
     assert "e+09" not in page
     running = asked(f"{address}/study/{QUOTED}/fragment")[2]
-    assert re.search(r"<th>last event</th>.*20\d\d-\d\d-\d\d \d\d:\d\d", running)
+    assert re.search(r">last event</th>.*20\d\d-\d\d-\d\d \d\d:\d\d", running)

@@ -14,7 +14,7 @@ from benchmarks.harness.comparison import critical_difference
 from benchmarks.harness.measurements import Row, row
 from benchmarks.harness.pictures import critical_differences, new_figure, saved
 from benchmarks.suites.early_readings import ours, peers
-from benchmarks.suites.early_readings.surrogate import Array, names, references
+from benchmarks.tasks.yahpo_lcbench import Array, names, references
 
 TRAININGS = (2, 5, 10, 20, 30)
 FAR = 0.3

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.suites.early_readings.surrogate import ORDER, Problem
+from benchmarks.tasks.yahpo_lcbench import ORDER, Problem
 
 Limits = Mapping[str, Sequence[float]]
 TOLERANCE = 1e-9

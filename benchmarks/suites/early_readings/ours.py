@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import shoestring as ss
 from benchmarks.harness.kept import key, runs
-from benchmarks.suites.early_readings.surrogate import EPOCHS, SPACE, Problem, model_version, references
+from benchmarks.tasks.yahpo_lcbench import EPOCHS, SPACE, Problem, model_version, references
 from shoestring.executors import Simulated
 
 METHODS = (

@@ -27,7 +27,7 @@ from benchmarks.harness.common import Unavailable
 from benchmarks.harness.kept import key, runs
 from benchmarks.peers.environments import command, digest, version
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
-from benchmarks.suites.early_readings.surrogate import EPOCHS, SPACE, Problem, model_version, references
+from benchmarks.tasks.yahpo_lcbench import EPOCHS, SPACE, Problem, model_version, references
 from shoestring.core.randomness import generator
 from shoestring.spaces.codec import Codec
 

@@ -15,10 +15,11 @@ With SHOESTRING_RUNS=FILE finished runs are kept (kept.py), those of the peers a
 from __future__ import annotations
 
 from benchmarks.harness.common import main
-from benchmarks.suites.early_readings import comparison, crossing, surrogate
+from benchmarks.suites.early_readings import comparison, crossing
+from benchmarks.tasks import yahpo_lcbench
 
 TABLES = {
-    "reference": surrogate.reference,  # first, as the regrets of the others are measured by it
+    "reference": yahpo_lcbench.reference,  # first, as the regrets of the others are measured by it
     "epochs": comparison.epochs,
     "seconds": comparison.seconds,
     "crossing": crossing.table,

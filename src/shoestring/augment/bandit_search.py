@@ -130,15 +130,17 @@ def search(
     ``model_factory()`` returns a new network; ``train`` and ``valid`` are (images, labels) or datasets. ``budget`` is
     in steps, seconds or both, such as ``"20000 steps"`` or ``"1h"``. ``optimizer(parameters)`` is by default SGD with
     learning rate .05 and momentum .9, ``scheduler(optimizer, steps)`` a cosine over the round; ``prepare(images)``
-    turns a batch of images into the network's input; ``loss`` is that of outputs and labels. ``batch`` and
-    ``valid_batch`` are the sizes of the batches, ``rounds`` how often policies are dropped by ``pruning``, ``estimate``
-    how rewards are estimated, and ``seed`` that of all draws; ``progress`` shows it. With ``state`` the search is saved
-    to that file after every round and every ``save_every`` steps, and the same call continues from it.
+    turns a batch of images into the network's input, and ``loss(outputs, labels)`` is what is lowered.
 
-    The first pass plays the policies of the first magnitude stage, or ``first_pass="all"`` 22,500, in at most half of
-    the steps; ``initial`` sets another number of steps. ``device`` is where networks are trained; several, as a list,
-    share every batch. A dataset is read once as a whole; with a number of ``workers`` it is read batch by batch, ahead
-    of time by that many processes, or here if it is 0.
+    A first pass of ``initial`` steps (by default half of the budget, at most one for each policy) plays policies of
+    every pair: those of the first magnitude stage, 7,650, or with ``first_pass="all"`` all 22,500. Then come ``rounds``,
+    each with a new network; after each, ``pruning`` ("eop", "sh" or "none") drops policies. ``estimate`` ("shrunk" or
+    "mean") is the mean reward by which policies are ranked. Steps train on ``batch`` images and measure on
+    ``valid_batch``. ``seed`` fixes every draw, and ``progress`` shows or hides the progress. With ``state`` the search
+    is saved to that file after every round and every ``save_every`` steps, and the same call continues from it.
+
+    ``device`` is PyTorch's; several, as a list, share every batch. A dataset is read once as a whole; with a number of
+    ``workers`` it is read batch by batch, ahead of time by that many processes, or here if it is 0.
     """
     settings = Settings(rounds, initial, batch, valid_batch, estimate, pruning, seed, first_pass)
     training = Training(model_factory, optimizer, scheduler, loss, prepare, as_devices(device))

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -38,6 +39,17 @@ _MODULES = {
 }
 
 
+# Other words for our commands.
+_OTHER_NAMES = {
+    **dict.fromkeys(("tune", "start", "optimize", "optimise", "search"), "run"),
+    **dict.fromkeys(("continue", "restart"), "resume"),
+    **dict.fromkeys(("list", "ls", "show", "studies", "info"), "status"),
+    **dict.fromkeys(("ui", "web", "gui"), "dashboard"),
+    **dict.fromkeys(("check", "audit"), "verify"),
+    **dict.fromkeys(("server", "http"), "serve"),
+    **dict.fromkeys(("csv", "dump"), "export"),
+}
+
 # Where a message names an argument of a function that is an option here: at its start, or with its value.
 _NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|threads|keep"
 _ARGUMENT = re.compile(rf"\b({_NAMES})= ?(?:\.\.\.)?|^({_NAMES}) (?=is )")
@@ -62,6 +74,16 @@ class _Commands(click.Group):
         own = f"{name}_" if iskeyword(name) else name
         command: click.Command = getattr(import_module(f"shoestring.cli.{_MODULES[name]}"), own)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _MODULES and not name.startswith("-"):
+            wanted = _OTHER_NAMES.get(name) or next(iter(get_close_matches(name, _MODULES, n=1, cutoff=0.5)), None)
+            hint = f"; did you mean {wanted!r}?" if wanted else "."
+            raise click.UsageError(f"there is no command {name!r}{hint} All commands: shoestring --help")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -12,9 +12,10 @@ from typing import Any, TypeVar, cast
 import click
 
 from shoestring.cli.output import echo
-from shoestring.errors import ObjectiveError, ShoestringError, StorageError
+from shoestring.errors import ObjectiveError, StorageError
 from shoestring.objectives.failures import error_line
 from shoestring.objectives.loading import load_file
+from shoestring.running.interruption import repeats_in_words
 from shoestring.study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,7 +82,13 @@ def load_module(place: str) -> tuple[ModuleType, str]:
         return load_file(path), name
     except ObjectiveError:
         raise
-    except (Exception, SystemExit) as error:
+    except SystemExit as error:
+        raise ObjectiveError(
+            f"{path.name} ended while it was imported ({error_line(error)}): put what reads the command line, such as "
+            'parse_args(), under `if __name__ == "__main__":`; or tune it as a command: '
+            f"shoestring run --param lr=log:1e-4:1 -- python {path.name} --lr {{lr}}"
+        ) from error
+    except Exception as error:
         raise ObjectiveError(f"{path.name} cannot be loaded: {error_line(error)}") from error
 
 
@@ -113,17 +120,6 @@ def interruptible(command: str, study: Callable[[], Study] | None = None) -> Ite
     try:
         yield
     except KeyboardInterrupt:
-        echo(f"\nInterrupted{_repeats(study)}. Continue with: {command}", err=True)
+        repeats = repeats_in_words((lambda: study().repeats()) if study else None)
+        echo(f"\nInterrupted{repeats}. Continue with: {command}", err=True)
         raise click.exceptions.Exit(130) from None
-
-
-def _repeats(study: Callable[[], Study] | None) -> str:
-    try:
-        steps = study().repeats() if study else None
-    except ShoestringError:  # it was not even opened
-        steps = None
-    if steps is None:
-        return ""
-    if steps == 0:
-        return "; no step will be run again"
-    return f"; {steps} steps have no checkpoint, and are run again and charged if their trials continue"

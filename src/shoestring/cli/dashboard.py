@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import click
 
+from shoestring import web
 from shoestring.cli.arguments import DEFAULT_STORAGE
 from shoestring.cli.output import echo
 from shoestring.errors import MethodError
@@ -33,17 +34,14 @@ def dashboard(storage: str, host: str, port: int, token: str | None, allow_actio
     """
     if any(find_spec(name) is None for name in ("starlette", "uvicorn", "jinja2")):
         raise MethodError("the dashboard needs starlette, uvicorn and jinja2: pip install 'shoestring[dashboard]'")
-    from shoestring.web.app import create_app  # here because they import starlette and uvicorn
-    from shoestring.web.server import serve
-
     if not token and (allow_actions or host not in _LOOPBACK):
         token = secrets.token_urlsafe(24)
-    app = create_app(storage, token=token, allow_actions=allow_actions)
+    app = web.app.create_app(storage, token=token, allow_actions=allow_actions)
     listening = listen(host, port)
     place = f"[{host}]" if ":" in host else host
     secret = f"?token={quote(token, safe='')}" if token else ""
     echo(f"http://{place}:{listening.getsockname()[1]}/{secret}", err=True)
-    serve(app, listening)
+    web.server.serve(app, listening)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import click
 
+from shoestring import web
 from shoestring.cli.arguments import DEFAULT_STORAGE
 from shoestring.cli.dashboard import listen
 from shoestring.cli.output import echo
@@ -52,15 +53,13 @@ def mcp(
         raise MethodError("this needs the SDK of the protocol, version 2 or newer: pip install 'shoestring[mcp]'")
     if read_only and allow:
         raise MethodError("--read-only and --allow contradict each other: who only looks creates nothing")
-    from shoestring.web import mcp as protocol  # here because it imports the SDK, starlette, uvicorn and the plots
-
-    agents = protocol.Agents(storage, as_budget(allow) if allow else None, read_only, only, lease)
+    agents = web.mcp.Agents(storage, as_budget(allow) if allow else None, read_only, only, lease)
     if not http:
-        protocol.mcp_server(agents).run("stdio")
+        web.mcp.mcp_server(agents).run("stdio")
         return
     secret = token or secrets.token_urlsafe(24)
-    app = protocol.http_app(agents, host, secret)
+    app = web.mcp.http_app(agents, host, secret)
     listening = listen(host, port)
     place = f"[{host}]" if ":" in host else host
     echo(f"http://{place}:{listening.getsockname()[1]}/mcp with the header Authorization: Bearer {secret}", err=True)
-    protocol.serve(app, listening)
+    web.server.serve(app, listening)

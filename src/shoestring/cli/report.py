@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from shoestring import web
 from shoestring.cli.arguments import study_arguments
 from shoestring.cli.output import echo
 from shoestring.errors import MethodError, StorageError
@@ -27,10 +28,8 @@ def report(storage: str, name: str | None, output: Path, no_verify: bool) -> Non
     """
     if find_spec("jinja2") is None:
         raise MethodError("the report needs jinja2: pip install 'shoestring[report]'")
-    from shoestring.web.report import report as html_report  # here because it imports jinja2
-
     study = Study.load(storage, name)
-    content = html_report(study, storage=storage, verify=not no_verify)
+    content = web.report.report(study, storage=storage, verify=not no_verify)
     try:
         output.write_text(content, encoding="utf-8")
     except OSError as error:

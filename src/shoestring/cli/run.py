@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from shoestring.cli.arguments import (
     DEFAULT_STORAGE,
@@ -24,7 +25,8 @@ from shoestring.cli.output import echo, print_json
 from shoestring.cli.space_options import given_space, param_option, study_options, value_option
 from shoestring.cli.status import show_status, summary
 from shoestring.cli.stored_command import agreed_command, has_command, yes_option
-from shoestring.errors import ObjectiveError
+from shoestring.errors import BudgetError, ObjectiveError
+from shoestring.exchange.sweep_file import read_sweep
 from shoestring.objectives.command.definition import Command
 from shoestring.running.retention import DEFAULT_KEEP
 from shoestring.study import Study
@@ -62,10 +64,11 @@ class _WithCommand(click.Command):
     "  shoestring run train.py:train --budget '300 steps' --max-resource 27\n"
     "  shoestring run --budget 2h --param lr=log:1e-4:1 -- python train.py --lr {lr}\n"
     "  shoestring run --budget 2h --param lr=log:1e-4:1 --max-resource 27 -- \\\n"
-    "    python train.py --lr {lr} --epochs {until} --checkpoint {directory}",
+    "    python train.py --lr {lr} --epochs {until} --checkpoint {directory}\n"
+    "  shoestring run sweep.yaml --budget '300 steps'",
 )
-@click.argument("place", metavar="[FILE:OBJECTIVE | -- COMMAND...]", required=False)
-@click.option("--budget", required=True, help="The total to spend: '300 steps', '50 evaluations', '2h', or a mix.")
+@click.argument("place", metavar="[FILE:OBJECTIVE | SWEEP.yaml | -- COMMAND...]", required=False)
+@click.option("--budget", help="The total to spend: '300 steps', '50 evaluations', '2h', or a mix.")
 @click.option(
     "--space", "space_name", help="The name of the space in FILE; FILE:SPACE for a command.  [default: space]"
 )
@@ -94,7 +97,7 @@ def run(
     every: int | None = None,
     **options: Any,
 ) -> None:
-    """Tune OBJECTIVE, a function in FILE, or a COMMAND.
+    """Tune OBJECTIVE, a function in FILE, or a COMMAND, or do what SWEEP.yaml says.
 
     FILE is imported as a module, so its own calls of tune belong under
     `if __name__ == "__main__":`. The space is the one that FILE defines.
@@ -103,11 +106,18 @@ def run(
     In its arguments, {lr} stands for the parameter lr, {until} for the step to train to and
     {directory} for a folder for its checkpoint; also {start}, {seed} and {trial}. No shell is used.
 
+    SWEEP.yaml is a sweep file of Weights & Biases, or of shoestring; options that are given here
+    count instead of those in it.
+
     Running the same command again continues the study to the same total; with a larger --budget it
     continues to that.
     """
     objective: Any
-    if command is not None:
+    if command is None and place is not None and Path(place).suffix in (".yaml", ".yml"):
+        _refuse_options_of_commands(place, parameters=parameters, value=value, file=file, every=every)
+        objective, space, options = _sweep(place, space_name, options)
+        name = name or options["name"] or Path(place).stem
+    elif command is not None:
         objective = _command(place, command, value, file, every, options["max_resource"])
         space, name = given_space(parameters, space_name), name or _named_for(command)
     else:
@@ -115,10 +125,25 @@ def run(
         module, wanted = load_module(str(place))
         objective, space = pick(module, wanted, "objective"), pick(module, space_name or "space", "space")
         name = name or f"{Path(str(module.__file__)).stem}-{wanted}"
+    if not options["budget"]:
+        raise BudgetError("say how much may be spent: --budget '300 steps', '50 evaluations', '2h', or a mix")
     again = f"shoestring resume {shell_arguments(options['storage'], name)}"
     with interruptible(again, lambda: Study.load(options["storage"], name)):
-        study = tune(objective, space, name=name, progress=False if quiet else None, **options)
+        study = tune(objective, space, **{**options, "name": name}, progress=False if quiet else None)
     _report(study, options["storage"], as_json)
+
+
+def _sweep(place: str, space_name: str | None, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """The objective, the space and the options of a sweep file; options that were typed count instead of its own."""
+    sweep = read_sweep(Path(place))
+    source = click.get_current_context().get_parameter_source
+    typed = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
+    options = {**options, "name": None, **sweep.options, **typed}
+    objective, space = sweep.objective, space_name or sweep.space
+    if isinstance(objective, str):
+        module, wanted = load_module(objective)
+        objective, space = pick(module, wanted, "objective"), pick(module, "space", "space") if space is None else space
+    return objective, given_space((), space) if isinstance(space, str) else space, options
 
 
 def _command(
@@ -146,7 +171,7 @@ def _named_for(command: list[str]) -> str:
 
 def _refuse_options_of_commands(place: str | None, **given: object) -> None:
     if place is None:
-        raise ObjectiveError("there is nothing to tune: give FILE:OBJECTIVE, or a command after --")
+        raise ObjectiveError("there is nothing to tune: give FILE:OBJECTIVE, a sweep file, or a command after --")
     for name, option in {"parameters": "param", "value": "value", "file": "value-file", "every": "every"}.items():
         if given[name]:
             raise ObjectiveError(

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import click
 
+from shoestring import web
 from shoestring.cli.arguments import DEFAULT_STORAGE
 from shoestring.cli.dashboard import listen
 from shoestring.cli.output import echo
@@ -35,12 +36,9 @@ def serve(storage: str, host: str, port: int, token: str | None, lease: float) -
     """
     if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
         raise MethodError("the server needs starlette and uvicorn: pip install 'shoestring[dashboard]'")
-    from shoestring.web.serve import create_app  # here because they import starlette and uvicorn
-    from shoestring.web.server import serve as run
-
     secret = token or secrets.token_urlsafe(24)
-    app = create_app(storage, token=secret, lease=lease)
+    app = web.serve.create_app(storage, token=secret, lease=lease)
     listening = listen(host, port)
     place = f"[{host}]" if ":" in host else host
     echo(f"http://{place}:{listening.getsockname()[1]}/?token={quote(secret, safe='')}", err=True)
-    run(app, listening)
+    web.server.serve(app, listening)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ import click
 from shoestring.cli.arguments import DEFAULT_STORAGE, F, load_module, pick
 from shoestring.core.recommendation import DEFAULT_RULE, RULES
 from shoestring.errors import SpaceError
-from shoestring.spaces.parameters import log
+from shoestring.spaces.written import from_text
 
 param_option = click.option(
     "--param",
@@ -68,41 +66,8 @@ def space_of(parameters: Sequence[str]) -> dict[str, Any]:
             raise SpaceError(f"--param {given!r} is not NAME=RANGE; write lr=log:1e-4:1, layers=1:4 or act=relu,tanh")
         if name in space:
             raise SpaceError(f"--param {name} is given twice")
-        space[name] = _values(name, values.strip())
+        space[name] = from_text(name, values.strip(), "--param ")
     return space
-
-
-def _values(name: str, text: str) -> Any:
-    if text.startswith("["):
-        try:
-            return json.loads(text)
-        except ValueError as error:
-            raise SpaceError(f"--param {name}={text} begins like a list of JSON, but is none: {error}") from None
-    logarithmic, bounds = text.startswith("log:"), text.removeprefix("log:").split(":")
-    numbers = [_number(bound) for bound in bounds]
-    if len(numbers) == 2 and None not in numbers:
-        return log(*numbers) if logarithmic else _pair(*numbers)  # type: ignore[arg-type]
-    if logarithmic:
-        raise SpaceError(f"--param {name}={text}: a log range is log:LOW:HIGH, such as log:1e-4:1")
-    if re.match(r"[+-]?\.?\d", text) and "," not in text and _number(text) is None:
-        raise SpaceError(
-            f"--param {name}={text} is no range; write LOW:HIGH, such as {name}=0.0:1.0, or choices, {name}=a,b"
-        )
-    return [choice.strip() for choice in text.split(",")]
-
-
-def _pair(low: float, high: float) -> tuple[float, float]:
-    whole = isinstance(low, int) and isinstance(high, int)
-    return (low, high) if whole else (float(low), float(high))
-
-
-def _number(text: str) -> float | None:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None
 
 
 def given_space(parameters: Sequence[str], place: str | None) -> Any:

@@ -43,7 +43,7 @@ def _grant_of(journal: Journal, trial: TrialRecord, reason: str) -> Grant:
 def tell(journal: Journal, given: Grant | int, readings: object) -> None:
     """Report the readings of a grant, or of a trial's last grant if its number is given."""
     with journal.lock:
-        trial = _trial_of(journal, given)
+        trial = trial_of(journal, given)
         start, until = (given.start, given.until) if isinstance(given, Grant) else (trial.start, trial.until)
         for step, reading in readings_by_step(start, until, readings).items():
             if journal.was_taken_over(trial.index):
@@ -65,14 +65,14 @@ def fail(journal: Journal, given: Grant | int, error: object) -> None:
     """Report that the step after the last reading of a grant could not be done."""
     message = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
     with journal.lock:
-        journal.close(_trial_of(journal, given).index, "failed", message, steps=1)
+        journal.close(trial_of(journal, given).index, "failed", message, steps=1)
 
 
 def heartbeat(journal: Journal, given: Grant | int) -> None:
     """Renew the lease of the worker that holds a trial, and refuse if the trial is no longer that grant's."""
     with journal.lock:
         journal.sync()
-        trial = _trial_of(journal, given)
+        trial = trial_of(journal, given)
         journal.running_trial(trial.index, "nothing of it runs, so there is nothing to keep alive")
         if journal.was_taken_over(trial.index):
             raise ReadingError(f"trial {trial.index} was taken over by {trial.worker}: end its run here")
@@ -82,7 +82,7 @@ def heartbeat(journal: Journal, given: Grant | int) -> None:
             journal.log.beat(journal.study, trial.worker)
 
 
-def _trial_of(journal: Journal, given: Grant | int) -> TrialRecord:
+def trial_of(journal: Journal, given: Grant | int) -> TrialRecord:
     """The trial of a grant, or the one with a number; another object, or another process, may have asked for it."""
     trials = journal.history.trials
     if not isinstance(given, Grant):

@@ -1,6 +1,6 @@
 """The events of a study: frozen records with a stable JSON form.
 
-The log is the only state of a study, and these ten records are all that it holds:
+The log is the only state of a study, and these eleven records are all that it holds:
 
 ========== =====================================================================================
 opened     the study starts: space, method, budget, seed
@@ -14,6 +14,7 @@ released   nobody holds a running trial any more: its process was interrupted, o
 stopped    the study was stopped before the end of its budget, or goes on after that
 enqueued   the user gave a configuration, which is tried before the method chooses one
 added      the user gave a result from elsewhere, which is learned from and costs nothing
+noted      what somebody says about the study or a trial; no decision depends on it
 ========== =====================================================================================
 
 ``at`` is the study's time in seconds. It is the time of day as long as nobody sets the clock. It never goes back, and
@@ -44,6 +45,8 @@ Closing = Literal["finished", "failed", "lost", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class Opened:
+    """``mode`` is that of the first of the ``objectives``; without these it is that of the value of a reading."""
+
     kind: ClassVar[str] = "opened"
     at: float
     space: Mapping[str, Any]
@@ -54,6 +57,8 @@ class Opened:
     seed: int
     objective: str | None = None
     recommend: Rule = "best"  # of a log that does not say it, whatever the default of new studies is
+    objectives: Mapping[str, str] | None = None
+    constraints: Mapping[str, str] | None = None
     drift: float = 0.0
 
 
@@ -97,6 +102,8 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
+    """``metrics`` are numbers, ``details`` the metrics that are texts or other JSON."""
+
     kind: ClassVar[str] = "reported"
     at: float
     trial: int
@@ -106,6 +113,7 @@ class Reported:
     high: float | None = None
     cost: float | None = None
     metrics: Mapping[str, float] | None = None
+    details: Mapping[str, Any] | None = None
     drift: float = 0.0
 
 
@@ -190,11 +198,24 @@ class Added:
     drift: float = 0.0
 
 
-Event = Opened | Budgeted | Granted | Reported | Closed | Adopted | Released | Stopped | Enqueued | Added
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """``trial`` is None for the study, whose note and tags are replaced; notes and attributes of a trial add up."""
+
+    kind: ClassVar[str] = "noted"
+    at: float
+    trial: int | None = None
+    notes: Sequence[str] = ()
+    attributes: Mapping[str, Any] | None = None
+    tags: Sequence[str] | None = None
+    drift: float = 0.0
+
+
+Event = Opened | Budgeted | Granted | Reported | Closed | Adopted | Released | Stopped | Enqueued | Added | Noted
 
 _KINDS: dict[str, type[Event]] = {
     kind.kind: kind
-    for kind in (Opened, Budgeted, Granted, Reported, Closed, Adopted, Released, Stopped, Enqueued, Added)
+    for kind in (Opened, Budgeted, Granted, Reported, Closed, Adopted, Released, Stopped, Enqueued, Added, Noted)
 }
 _NAMES = {kind: tuple(f.name for f in fields(kind) if f.name != "at") for kind in _KINDS.values()}
 _DEFAULTS = {kind: {f.name: f.default for f in fields(kind)} for kind in _KINDS.values()}
@@ -245,11 +266,15 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "metrics": _finite_metrics,
     "config": _with_tuples,
     "readings": _written_readings,
+    "notes": list,
+    "tags": list,
 }
 _READ: dict[str, Callable[[Any], Any]] = {
     "metrics": _read_metrics,
     "config": _without_tuples,
     "readings": _read_readings,
+    "notes": tuple,
+    "tags": tuple,
 }
 
 
@@ -301,11 +326,16 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_reading(value: object) -> bool:
-    if type(value) is not dict or not {"step", "value"} <= value.keys() <= {*_NUMBERS, "step", "metrics"}:
+    if type(value) is not dict or not {"step", "value"} <= value.keys() <= {*_NUMBERS, "step", "metrics", "details"}:
         return False
     metrics = value.get("metrics", {})
     numbers = all(_is_number(value[name]) for name in _NUMBERS & value.keys())
-    return numbers and _is_whole(value["step"]) and type(metrics) is dict and all(map(_is_metric, metrics.values()))
+    plain = type(value.get("details", {})) is dict and type(metrics) is dict and all(map(_is_metric, metrics.values()))
+    return numbers and plain and _is_whole(value["step"])
+
+
+def _is_texts(value: object) -> bool:
+    return type(value) is list and all(type(text) is str for text in value)
 
 
 _NUMBERS = {"value", "low", "high", "cost"}
@@ -319,6 +349,11 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "Mapping[str, Any]": lambda value: type(value) is dict,
     "Mapping[str, Any] | None": lambda value: value is None or type(value) is dict,
     "Mapping[str, float]": lambda value: type(value) is dict and all(map(_is_number, value.values())),
+    "Mapping[str, str] | None": lambda value: (
+        value is None or (type(value) is dict and _is_texts(list(value.values())))
+    ),
+    "Sequence[str]": _is_texts,
+    "Sequence[str] | None": lambda value: value is None or _is_texts(value),
     "Mapping[str, float] | None": lambda value: type(value) is dict and all(map(_is_metric, value.values())),
     "Sequence[Mapping[str, Any]]": lambda value: type(value) is list and all(map(_is_reading, value)),
     "Mode": get_args(Mode).__contains__,

@@ -24,15 +24,18 @@ from shoestring.core.events import (
     Enqueued,
     Event,
     Granted,
+    Noted,
     Opened,
     Released,
     Reported,
     Rule,
     Stopped,
 )
+from shoestring.core.front import FrontPoint, updated_front
+from shoestring.core.goals import Goals, goals
 from shoestring.core.randomness import integer
 from shoestring.core.readings import Reading
-from shoestring.core.recommendation import Best, best_of, check_rule, updated
+from shoestring.core.recommendation import Best, best_of, check_rule, updated_feasible
 from shoestring.core.trial_record import FAILED, Arm, TrialRecord, TrialState, date_of
 from shoestring.core.validation import violation
 from shoestring.errors import CorruptLog
@@ -54,7 +57,9 @@ class History:
     those of the study. ``queue`` has the configurations that were enqueued and not tried yet, ``source_of`` who wants
     one if it is not the user, ``arm_of`` the arm of a configuration, both by its key, and ``given`` is how many arms
     the user gave. ``lowest`` is the reading with the lowest loss (trial, step, loss), ``spent_then`` what was spent
-    when it came; ``stopped`` is why the study was stopped before its end, empty if it was not.
+    when it came; ``stopped`` is why the study was stopped before its end, empty if it was not. With several objectives
+    losses are those of the first, and ``front`` has the feasible readings that no other one dominates. ``note`` and
+    ``tags`` are what the user says of the study.
     """
 
     opened: Opened
@@ -80,8 +85,13 @@ class History:
         self.stopped = ""
         self.lowest: tuple[TrialRecord, int, float] | None = None
         self.spent_then: dict[str, float] = {}
+        self.front: list[FrontPoint] = []
+        self.note = ""
+        self.tags: tuple[str, ...] = ()
+        self.weighed = ""  # how several objectives became one loss, for a view of them (core/weighing.py)
         self.compared: int | None = None
         self._caches: dict[Hashable, Any] = {}
+        self._constants: dict[Hashable, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         """``opened`` and ``ledger`` are there from the first event on."""
@@ -100,6 +110,10 @@ class History:
     @cached_property
     def sign(self) -> float:
         return -1.0 if self.opened.mode == "max" else 1.0
+
+    @cached_property
+    def goals(self) -> Goals:
+        return goals(self.opened.objectives, self.opened.constraints, self.opened.mode)
 
     @cached_property
     def codec(self) -> Codec:
@@ -122,8 +136,16 @@ class History:
         value: T = self._caches[key]
         return value
 
+    def constant(self, key: Hashable, make: Callable[[], T]) -> T:
+        """A cache of what follows from the opening of the study alone, which all views of this history share."""
+        if key not in self._constants:
+            self._constants[key] = make()
+        value: T = self._constants[key]
+        return value
+
     def drop_caches(self) -> None:
         self._caches.clear()
+        self._constants.clear()
 
     def before(self, arm: int) -> History:
         """This history for a model that learns from the arms before this one; to it the others are running."""
@@ -174,7 +196,7 @@ class History:
         try:
             self.apply(event)
             if isinstance(event, Opened):
-                _ = self.codec  # a space that cannot be is refused here
+                _ = self.codec, self.goals  # what cannot be is refused here
             elif isinstance(event, (Granted, Enqueued, Added)) and event.config is not None:
                 self.codec.check_stored(event.config)
         except CorruptLog:
@@ -213,6 +235,8 @@ class History:
                     self.source_of[Codec.key(event.config)] = event.source
             case Added():
                 self._add(event)
+            case Noted():
+                self._note(event)
             case Opened():
                 self.opened, self.ledger = event, Ledger(Budget(**event.budget))  # type: ignore[arg-type]
             case Budgeted():
@@ -270,7 +294,8 @@ class History:
         arm.trials.append(trial)
         for one in event.readings:
             values = [one.get(name) for name in ("low", "high", "cost")]
-            self._take_in(trial, one["step"], Reading(one["value"], *values, **one.get("metrics", {})))
+            metrics = {**one.get("metrics", {}), **one.get("details", {})}
+            self._take_in(trial, one["step"], Reading(one["value"], *values, **metrics))
         if event.failed:
             trial.closed_after = len(self.readings)
             self.closings.append(trial)
@@ -286,7 +311,8 @@ class History:
         trial.seconds += event.at - trial.reported_at
         trial.reported_at = event.at
         trial.attempts = 0
-        reading = Reading(event.value, event.low, event.high, event.cost, **(event.metrics or {}))
+        metrics = {**(event.metrics or {}), **(event.details or {})}
+        reading = Reading(event.value, event.low, event.high, event.cost, **metrics)
         self._take_in(trial, event.step, reading)
         if event.step == trial.until:
             trial.state = "finished" if event.step >= (self.max_resource or 1) else "paused"
@@ -294,12 +320,27 @@ class History:
 
     def _take_in(self, trial: TrialRecord, step: int, reading: Reading) -> None:
         loss = self.sign * reading.value
+        if self.goals.constraints:
+            trial.violations[step] = self.goals.violations(reading, trial.violations.get(trial.step, ()))
         trial.readings[step], trial.losses[step] = reading, loss
-        trial.recommended = updated(self.opened.recommend, trial.recommended, trial.losses)
+        trial.recommended = updated_feasible(self.opened.recommend, trial)
         trial.step = step  # last: the display's thread looks up the loss of this step
         self.readings.append((trial, step, loss))
+        if not trial.is_feasible(step):
+            return
+        if self.goals.several:
+            self.front = updated_front(self.front, FrontPoint(self.goals.losses(reading), trial, step))
         if self.lowest is None or loss < self.lowest[2]:
             self.lowest, self.spent_then = self.readings[-1], self.ledger.spent()
+
+    def _note(self, event: Noted) -> None:
+        if event.trial is not None:
+            trial = self.trials[event.trial]
+            trial.notes += event.notes
+            trial.attributes.update(event.attributes or {})
+            return
+        self.note = event.notes[0] if event.notes else self.note
+        self.tags = self.tags if event.tags is None else tuple(event.tags)
 
     def _close(self, event: Closed) -> None:
         trial = self.running[event.trial]

@@ -27,6 +27,7 @@ from shoestring.core.events import (
     Enqueued,
     Event,
     Granted,
+    Noted,
     Released,
     Stopped,
 )
@@ -44,7 +45,7 @@ _logger = logging.getLogger("shoestring")
 # How often a trial whose process was lost is taken over without having come any further, unless the user says it.
 RETRIES = 1
 # These have the time of the event before them, whenever they come.
-_UNTIMED = (Budgeted, Enqueued, Added)
+_UNTIMED = (Budgeted, Enqueued, Added, Noted)
 # Seconds after a conflict during which decisions are made under the log's advisory lock.
 _CONTENDED = 10.0
 

@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from shoestring.core.events import Added, Enqueued
+from shoestring.core.goals import Goals
 from shoestring.core.history import FAILED, History, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.readings import Reading, checked_reading, readings_by_step
+from shoestring.core.readings import Reading, checked_reading, numbers_and_details, readings_by_step
 from shoestring.errors import ReadingError, SpaceError
 from shoestring.spaces.codec import Codec, Config
 
@@ -56,19 +57,20 @@ def added(
     given = {} if readings is None else readings_by_step(0, last, readings, "a trial of this study")
     if not given and not message:
         raise ReadingError("the result has no reading: give a value, a list or step to value, or failed='why'")
-    event = Added(
-        history.now, own, [_written(step, one) for step, one in given.items()], message, source, history.drift
-    )
+    written = [_written(step, one, history.goals) for step, one in given.items()]
+    event = Added(history.now, own, written, message, source, history.drift)
     return None if _is_there(history, event) else event
 
 
-def _written(step: int, given: object) -> dict[str, Any]:
-    reading = checked_reading(given)
+def _written(step: int, given: object, goals: Goals) -> dict[str, Any]:
+    reading = checked_reading(given, goals)
+    numbers, details = numbers_and_details(reading)
     optional = {
         "low": reading.low,
         "high": reading.high,
         "cost": reading.cost,
-        "metrics": dict(reading.metrics) or None,
+        "metrics": numbers,
+        "details": details,
     }
     return {"step": step, "value": reading.value, **{k: v for k, v in optional.items() if v is not None}}
 
@@ -212,6 +214,12 @@ def _check_comparable(history: History, other: History, name: str) -> None:
         raise ReadingError(
             f"the study {name!r} has mode={other.opened.mode!r} and this one mode={history.opened.mode!r}: their "
             "values cannot be compared; add them one by one with study.add(config, -value)"
+        )
+    if other.goals.names != history.goals.names or other.goals.signs != history.goals.signs:
+        raise ReadingError(
+            f"the study {name!r} has the objectives {other.opened.objectives} and this one has "
+            f"{history.opened.objectives}: their readings cannot be compared; add them one by one with "
+            "study.add(config, ss.Reading(...))"
         )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+from shoestring.core.goals import Goals, number_of
+from shoestring.core.remarks import bounded_json, bounded_text
 from shoestring.errors import ReadingError, brief
 
 
@@ -17,29 +19,32 @@ class Reading:
 
     ``value`` is what is tuned; ``low`` and ``high`` are the ends of its 95 % interval, if you know it, and ``cost``
     is what the step cost, in the unit of ``Budget(cost=...)``. Any other keyword is a metric that is kept with the
-    reading.
+    reading: a number, a text, or what JSON can hold. In a study with named objectives, they are given by name, and
+    ``value`` is the first of them.
 
     >>> from shoestring import Reading
     >>> Reading(0.25, low=0.2, high=0.3, cost=1.5, accuracy=0.9).metrics["accuracy"]
     0.9
+    >>> Reading(error=0.25, latency=3.0).metrics["latency"]
+    3.0
     """
 
     value: float
     low: float | None
     high: float | None
     cost: float | None
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, Any]
 
     def __init__(
         self,
-        value: float,
+        value: float | None = None,
         low: float | None = None,
         high: float | None = None,
         cost: float | None = None,
-        **metrics: float,
+        **metrics: Any,
     ) -> None:
         put = object.__setattr__
-        put(self, "value", value)
+        put(self, "value", value)  # None until the reading is checked, if the objectives are given by name
         put(self, "low", low)
         put(self, "high", high)
         put(self, "cost", cost)
@@ -47,18 +52,33 @@ class Reading:
 
 
 def reading_with(value: Any, metrics: Mapping[str, Any]) -> Reading:
-    """A reading from a value, or from a reading, and further metrics; nothing is checked yet."""
-    if not isinstance(value, Reading):
-        return Reading(value, **metrics)
-    own = {"low": value.low, "high": value.high, "cost": value.cost, **value.metrics}
-    return Reading(value.value, **{**own, **metrics})
+    """A reading from a value, a mapping or a reading, and further metrics; nothing is checked yet."""
+    reading = as_reading(value)
+    own = {"low": reading.low, "high": reading.high, "cost": reading.cost, **reading.metrics}
+    return Reading(reading.value, **{**own, **metrics})
 
 
-def checked_reading(given: object) -> Reading:
-    """A usable reading from what an objective gave, or an error that says why it is not one."""
-    if not isinstance(given, Reading):
-        return Reading(_number("the reading", given))
-    reading, value = given, _number("the reading", given.value)
+def as_reading(given: Any) -> Reading:
+    """A reading from what an objective gave: a value, a mapping of names to values, or a reading."""
+    if isinstance(given, Reading):
+        return given
+    if not isinstance(given, Mapping):
+        return Reading(given)
+    if not all(isinstance(name, str) for name in given) or "self" in given:
+        raise ReadingError(f"the reading is {brief(given)}; its names must be texts, and none can be 'self'")
+    return Reading(**given)
+
+
+def checked_reading(given: object, goals: Goals | None = None) -> Reading:
+    """A usable reading from what an objective gave, or an error that says why it is not one.
+
+    Without ``goals`` it is not known yet which numbers the study needs: only those that are there are checked.
+    """
+    reading = as_reading(given)
+    metrics = {name: _metric(name, m) for name, m in reading.metrics.items()}
+    value = reading.value
+    if value is not None or not isinstance(given, (Reading, Mapping)):
+        value = _number("the reading", value)
     low, high = (
         None if bound is None else _number(f"the reading's {name} bound", bound)
         for name, bound in (("low", reading.low), ("high", reading.high))
@@ -68,7 +88,33 @@ def checked_reading(given: object) -> Reading:
     cost = None if reading.cost is None else _number("the reading's cost", reading.cost)
     if cost is not None and cost < 0:
         raise ReadingError(f"the reading's cost is {cost:g}; a cost is not negative")
-    return Reading(value, low, high, cost, **{name: _metric(name, m) for name, m in reading.metrics.items()})
+    checked = Reading(value, low, high, cost, **metrics)
+    return checked if goals is None else _with_goals(checked, goals)
+
+
+def _with_goals(reading: Reading, goals: Goals) -> Reading:
+    """The reading with the first objective as its value; it has all that the study judges it by."""
+    if goals.named:
+        own, first = dict(reading.metrics), goals.names[0]
+        if not goals.several and number_of(reading, first) is None and reading.value is not None:
+            own[first] = reading.value  # the only objective may be given without its name
+        reading = Reading(reading.value, reading.low, reading.high, reading.cost, **own)
+        values = {name: _needed(reading, name, f"the objective {name!r}", goals) for name in goals.names}
+        reading = Reading(values[first], reading.low, reading.high, reading.cost, **own)
+    elif reading.value is None:
+        has = f", with {', '.join(reading.metrics)}" if reading.metrics else ""
+        raise ReadingError(f"the reading is None, not a number{has}: give ss.Reading(value, ...), or name objectives")
+    for constraint in goals.constraints:
+        _needed(reading, constraint.name, f"{constraint.name!r}, which has the constraint {constraint.text!r},", goals)
+    return reading
+
+
+def _needed(reading: Reading, name: str, what: str, goals: Goals) -> float:
+    given = number_of(reading, name)
+    if given is None:
+        wanted = dict.fromkeys([*goals.names, *(constraint.name for constraint in goals.constraints)])
+        raise ReadingError(f"{what} is missing from the reading: give ss.Reading({'=..., '.join(wanted)}=...)")
+    return _number(what, given)
 
 
 def _number(what: str, given: Any) -> float:
@@ -78,8 +124,9 @@ def _number(what: str, given: Any) -> float:
         raise ReadingError(f"{what} is {brief(given)}, not a number")
     try:
         number = _as_float(given)
-    except Exception:  # whatever a foreign type raises when it is no number
-        raise ReadingError(f"{what} is {brief(given)}, not a number") from None
+    except Exception:  # any error that a foreign type raises when it cannot be converted
+        instead = "; give ss.Reading(loss, accuracy=...)" if isinstance(given, (Mapping, tuple, list)) else ""
+        raise ReadingError(f"{what} is {brief(given)}, not a number{instead}") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
     return number
@@ -90,25 +137,43 @@ def _as_float(given: Any) -> float:
     return float(given.detach() if hasattr(given, "detach") else given)
 
 
-def _metric(name: str, given: Any) -> float:
+def _metric(name: str, given: Any) -> Any:
+    if isinstance(given, str):
+        return bounded_text(given)
     try:
         return _as_float(given)
     except Exception:
-        raise ReadingError(f"the reading's metric {name!r} is {brief(given)}, not a number") from None
+        return bounded_json(f"the reading's metric {name!r}", given)
+
+
+def numbers_and_details(reading: Reading) -> tuple[dict[str, float] | None, dict[str, Any] | None]:
+    """The metrics of a checked reading that are numbers, and the others; None if there are none."""
+    numbers = {name: m for name, m in reading.metrics.items() if isinstance(m, float)}
+    details = {name: m for name, m in reading.metrics.items() if name not in numbers}
+    return numbers or None, details or None
 
 
 def refuse_other_value(trial: int, step: int, known: Reading, given: object) -> None:
     """A reading that is known already may be reported again, with the same value."""
-    value = given.value if isinstance(given, Reading) else given
-    if value != known.value:
+    reading = as_reading(given)
+    value = known.value if reading.value is None else reading.value
+    other = [name for name, m in reading.metrics.items() if name in known.metrics and m != known.metrics[name]]
+    if value != known.value or (reading.value is None and other):
         raise ReadingError(
-            f"step {step} of trial {trial} has the reading {known.value!r} and is now reported as {value!r}"
+            f"step {step} of trial {trial} has the reading {known!r} and is now reported as {given!r}"
+            if other
+            else f"step {step} of trial {trial} has the reading {known.value!r} and is now reported as {value!r}"
         )
 
 
 def readings_by_step(start: int, until: int, readings: object, where: str = "the grant") -> Mapping[int, object]:
-    """A number is the reading at ``until``, a list has one a step, a mapping says which step each is of."""
-    if isinstance(readings, Mapping):
+    """A number is the reading at ``until``, a list has one a step, a mapping says which step each is of.
+
+    A mapping of names to numbers is one reading.
+    """
+    if isinstance(readings, Mapping) and readings and all(map(_is_name, readings)):
+        by_step: dict[int, object] = {until: readings}
+    elif isinstance(readings, Mapping):
         by_step = dict(sorted((_whole(step), reading) for step, reading in readings.items()))
     else:
         several = _listed(readings)
@@ -118,6 +183,10 @@ def readings_by_step(start: int, until: int, readings: object, where: str = "the
             steps = f"runs from {start + 1} to {until}" if until > start + 1 else f"has only step {until}"
             raise ReadingError(f"step {brief(step)} is outside of {where}, which {steps}")
     return by_step
+
+
+def _is_name(key: object) -> bool:
+    return isinstance(key, str) and not key.isdecimal()
 
 
 def _whole(step: object) -> int:

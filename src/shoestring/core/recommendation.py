@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args, runtime_c
 from shoestring._other_names import ExplainsNames
 from shoestring._tables import ShownAsTable
 from shoestring.core.events import Rule
+from shoestring.core.front import missed, required_front, weighted_best
 from shoestring.errors import EverythingFailed, MethodError
 from shoestring.spaces.codec import deep_copy
 
@@ -103,6 +104,23 @@ def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) ->
     return so_far
 
 
+def updated_feasible(rule: Rule, trial: TrialRecord) -> Recommended:
+    """The recommendation of a trial after its latest reading: of its feasible readings, if it has any."""
+    latest = next(reversed(trial.losses))
+    if not trial.violations:
+        return updated(rule, trial.recommended, trial.losses)
+    feasible = feasible_part(trial)
+    if latest in feasible or not feasible:
+        trial.recommended = recommended(rule, feasible or trial.losses)
+    assert trial.recommended is not None
+    return trial.recommended
+
+
+def feasible_part(trial: TrialRecord) -> dict[int, float]:
+    """The losses of a trial at the steps where it fulfils the constraints."""
+    return {step: loss for step, loss in trial.losses.items() if trial.is_feasible(step)}
+
+
 def _updated_median(so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
     window = list(islice(reversed(losses.items()), 3))[::-1]
     latest = Recommended(sorted(loss for _, loss in window)[len(window) // 2], window[-1][0])
@@ -124,9 +142,9 @@ def advised_best(history: History, find_method: Callable[[], object]) -> Best | 
     """What a study recommends, by the advice of its method if it has any; None without a reading.
 
     There is none if the method is not known in this process. Advice is about configurations with one reading;
-    of several trials the mean is known, and decides.
+    of several trials the mean is known, and decides. With constraints, or several objectives, readings decide.
     """
-    single = len(history.trials) == len(history.arms) and (history.max_resource or 1) == 1
+    single = len(history.trials) == len(history.arms) and (history.max_resource or 1) == 1 and history.goals.plain
     method = _known(find_method) if history.opened.recommend == "auto" and single else None
     if isinstance(method, HasAdvice):
         advice = method.recommend(history)
@@ -145,9 +163,25 @@ def _known(find_method: Callable[[], object]) -> object:
 
 def required(found: Best | None, history: History) -> Best:
     """What a study recommends; an error that shows the first failure if there is nothing to recommend."""
+    if history.goals.several:
+        raise MethodError(
+            f"a study with the objectives {', '.join(history.goals.names)} has no single best configuration: "
+            "study.front has the best ones, study.knee() balances the objectives, and "
+            f"study.pick({'=1, '.join(history.goals.names)}=1) chooses by weights"
+        )
     if found is None:
-        raise EverythingFailed(_first_failure(history))
+        raise EverythingFailed(missed(history) if history.readings else _first_failure(history))
     return found
+
+
+def required_result(history: History) -> None:
+    """An error if a study that has ended has nothing to recommend."""
+    if not history.readings:
+        raise EverythingFailed(_first_failure(history))
+    if history.goals.several:
+        required_front(history)
+    else:
+        required(history.best(), history)
 
 
 def _first_failure(history: History) -> str:
@@ -162,18 +196,28 @@ def _first_failure(history: History) -> str:
 
 def best_of(history: History, rule: Rule) -> Best | None:
     """What a history recommends by a rule; None without a reading."""
+    if history.goals.several:
+        return _best_of_front(history)
     if len(history.trials) > len(history.arms):
         return _best_mean(history)
     own = rule == history.opened.recommend
     found: tuple[Recommended, TrialRecord] | None = None
     for trial in history.trials:
-        judged = trial.recommended if own else recommended(rule, trial.losses)
-        if judged is not None and (found is None or (judged.loss, -judged.step) < (found[0].loss, -found[0].step)):
+        judged = trial.recommended if own else recommended(rule, feasible_part(trial))
+        if judged is None or not trial.is_feasible(judged.step):
+            continue
+        if found is None or (judged.loss, -judged.step) < (found[0].loss, -found[0].step):
             found = judged, trial
     if found is None:
         return None
     judged, trial = found
     return _best(history, trial, judged)
+
+
+def _best_of_front(history: History) -> Best | None:
+    """The member of the front that balances the objectives, for what shows one configuration of a study."""
+    point = weighted_best(history)
+    return None if point is None else _best(history, point.trial, Recommended(point.losses[0], point.step))
 
 
 def _best(history: History, trial: TrialRecord, judged: Recommended, expected: float | None = None) -> Best:
@@ -186,7 +230,7 @@ def _best_mean(history: History) -> Best | None:
     step = max(trial.step for trial in history.trials)
     found: tuple[float, list[TrialRecord]] | None = None
     for arm in history.arms:
-        there = [trial for trial in arm.trials if step in trial.losses]
+        there = [trial for trial in arm.trials if step in trial.losses and trial.is_feasible(step)]
         if there:
             mean = sum(trial.losses[step] for trial in there) / len(there)
             if found is None or mean < found[0]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from shoestring.core.budget import Budget
 from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Reported
 from shoestring.core.history import History, TrialRecord
-from shoestring.core.readings import Reading, checked_reading
+from shoestring.core.readings import Reading, checked_reading, numbers_and_details
 from shoestring.errors import BudgetError, ReadingError
 
 
@@ -22,7 +22,7 @@ def reported(
     if overdue:
         return end("stopped", "the budget's time ended during this step")
     try:
-        reading = checked_reading(given)
+        reading = checked_reading(given, history.goals)
     except ReadingError as error:
         return end("failed", str(error), _cost_of(given))
     if reading.cost is None and history.ledger.budget.limited == ("cost",):
@@ -31,8 +31,9 @@ def reported(
         most = history.affordable_cost(trial, step)
         message = f"the reading {reading.value:g} was dropped: it cost {reading.cost:g} and {most:g} was left"
         return end("stopped", message, most)
+    numbers, details = numbers_and_details(reading)
     return Reported(
-        at, trial.index, step, reading.value, reading.low, reading.high, reading.cost, reading.metrics or None, drift
+        at, trial.index, step, reading.value, reading.low, reading.high, reading.cost, numbers, details, drift
     )
 
 

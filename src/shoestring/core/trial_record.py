@@ -32,7 +32,8 @@ class TrialRecord(ShownAsTable, ExplainsNames):
     the study had when it ended. ``worker`` is who runs it, empty if nobody does, ``holders`` how often it went from one
     worker to another, and ``attempts`` how many attempts at its next step were lost or failed. ``foreign`` is a trial
     from elsewhere that was not continued here: nothing was paid for it, and there are no files of it. ``started`` and
-    ``ended`` are when it was started first, and when it paused or ended last.
+    ``ended`` are when it was started first, and when it paused or ended last. ``notes`` and ``attributes`` are what
+    was said of it, and ``violations`` has by step how far its reading misses each constraint of the study.
     """
 
     index: int
@@ -62,6 +63,9 @@ class TrialRecord(ShownAsTable, ExplainsNames):
     foreign: bool = False
     started: datetime | None = None
     ended: datetime | None = None
+    notes: list[str] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    violations: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def value(self) -> float | None:
@@ -72,6 +76,10 @@ class TrialRecord(ShownAsTable, ExplainsNames):
     def metrics(self) -> Mapping[str, Any]:
         """The metrics that were reported with that value."""
         return {} if self.recommended is None else self.readings[self.recommended.step].metrics
+
+    def is_feasible(self, step: int) -> bool:
+        """Tell whether the reading of a step fulfils all constraints of the study."""
+        return not any(self.violations.get(step, ()))
 
     def taken_by(self, worker: str) -> None:
         self.holders += worker != self.worker
@@ -112,8 +120,10 @@ class TrialRecord(ShownAsTable, ExplainsNames):
             "message": self.message,
             "started": self.started,
             "ended": self.ended,
+            "notes": "\n".join(self.notes),
         }
-        return with_own_names(with_own_names(row, "metric", self.metrics), "config", self.config)
+        row = with_own_names(with_own_names(row, "metric", self.metrics), "config", self.config)
+        return with_own_names(row, "attribute", self.attributes)
 
 
 @dataclass(slots=True, eq=False)

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
-from shoestring.core.events import Added, Adopted, Closed, Closing, Enqueued, Event, Granted, Opened, Released, Reported
+from shoestring.core.events import (
+    Added,
+    Adopted,
+    Closed,
+    Closing,
+    Enqueued,
+    Event,
+    Granted,
+    Noted,
+    Opened,
+    Released,
+    Reported,
+)
+from shoestring.core.goals import goals
 from shoestring.core.recommendation import RULES
+from shoestring.errors import MethodError
 from shoestring.spaces.codec import Codec
 
 if TYPE_CHECKING:
@@ -17,8 +32,8 @@ def violation(history: History, event: Event) -> str | None:
     """Say which rule an event breaks if it follows what has happened; None if it breaks none."""
     if (history.position == 0) != isinstance(event, Opened):
         return "a study is opened once, by its first event"
-    if isinstance(event, Opened) and event.recommend not in RULES:
-        return f"it recommends by {event.recommend!r}, and the rules are {', '.join(RULES)}"
+    if isinstance(event, Opened):
+        return _violation_by_opening(event)
     if event.at < history.now:
         return f"it is stamped {event.at}, before the event in front of it at {history.now}"
     match event:
@@ -34,7 +49,32 @@ def violation(history: History, event: Event) -> str | None:
                 return "the configuration is known already"
         case Added():
             return _violation_by_result(history, event)
+        case Noted(trial=index) if index is not None and index >= len(history.trials):
+            return f"there is no trial {index}"
     return None
+
+
+def _violation_by_opening(event: Opened) -> str | None:
+    if event.recommend not in RULES:
+        return f"it recommends by {event.recommend!r}, and the rules are {', '.join(RULES)}"
+    if event.at < 0:
+        return f"it is stamped {event.at}"
+    try:
+        first = goals(event.objectives, event.constraints, event.mode).signs[0]
+    except MethodError as error:
+        return str(error)
+    return None if (first < 0) == (event.mode == "max") else "its mode is not that of the first objective"
+
+
+def _violation_by_numbers(history: History, value: float, given: Mapping[str, Any], cost: float | None) -> str | None:
+    """The numbers by which a study judges a reading are there, and finite."""
+    goals = history.goals
+    known = {"cost": cost, "value": value, **given}
+    for name in (*goals.names, *(constraint.name for constraint in goals.constraints)):
+        number = known.get(name)
+        if not isinstance(number, (int, float)) or not math.isfinite(number):
+            return f"its {name} is {number!r}, not a finite number"
+    return None if known[goals.names[0]] == value else f"its value is not that of {goals.names[0]!r}"
 
 
 def _violation_by_result(history: History, event: Added) -> str | None:
@@ -45,6 +85,11 @@ def _violation_by_result(history: History, event: Added) -> str | None:
         return "it has no reading and did not fail"
     if not all(math.isfinite(one["value"]) for one in event.readings):
         return "one of its readings is not finite"
+    if history.goals.named or history.goals.constraints:
+        for one in event.readings:
+            wrong = _violation_by_numbers(history, one["value"], one.get("metrics", {}), one.get("cost"))
+            if wrong:
+                return wrong
     return None
 
 
@@ -75,6 +120,10 @@ def _violation_by_report(history: History, event: Reported) -> str | None:
         return f"the value {event.value} is not finite"
     if event.cost and not history.affords(trial, event.step, event.cost):
         return f"a cost of {event.cost:g} is more than is left"
+    if history.goals.named or history.goals.constraints:
+        wrong = _violation_by_numbers(history, event.value, event.metrics or {}, event.cost)
+        if wrong:
+            return wrong
     return _violation_by_time(history, event.at, 0.0)
 
 

@@ -37,7 +37,7 @@ def ticks() -> float:
 
 def new_worker() -> str:
     """A new worker name for a study that is opened in this process."""
-    return f"{socket.gethostname()}@{_place()}/{os.getpid()}/{_start_time(os.getpid())}/{next(_numbers)}"
+    return f"{socket.gethostname()}@{place()}/{os.getpid()}/{_start_time(os.getpid())}/{next(_numbers)}"
 
 
 def retire(worker: str) -> None:
@@ -49,11 +49,11 @@ def process_is_gone(worker: str) -> bool | None:
     """Whether the process of a worker is gone; None if that cannot be checked from here, as in another place."""
     if worker == DETACHED:
         return False
-    place, _, rest = worker.partition("/")
+    host, _, rest = worker.partition("/")
     pid, _, rest = rest.partition("/")
     if not pid.isdigit() or worker in _ended:
         return True
-    if place.rpartition("@")[2] != _place():
+    if host.rpartition("@")[2] != place():
         return None
     if sys.platform == "win32":
         return None  # there is no signal 0: os.kill would send Ctrl-C. The lease decides
@@ -67,7 +67,7 @@ def process_is_gone(worker: str) -> bool | None:
 
 
 @cache
-def _place() -> str:
+def place() -> str:
     """A short name of where process numbers mean the same as here."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()

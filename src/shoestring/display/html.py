@@ -18,7 +18,7 @@ STYLE = """
   overflow-wrap: anywhere; white-space: pre-wrap; }
 .shoestring svg { max-width: 100%; height: auto; display: block; margin: .5em 0; }
 .shoestring .meter { display: inline-block; margin: 0 .6em 0 0; }
-.shoestring .quiet { color: #666; }
+.shoestring .quiet { color: #5b6570; }
 """
 
 

@@ -21,6 +21,7 @@ from shoestring.core.options import check_whole
 from shoestring.core.workers import ticks
 from shoestring.errors import MethodError, ObjectiveError
 from shoestring.executors.futures_worker import Letters, run_grant
+from shoestring.executors.threads import PoolThreads, pool_threads
 from shoestring.executors.worker_process import setup_for
 from shoestring.objectives.checks import is_stateless
 from shoestring.objectives.disk import own_files
@@ -41,6 +42,9 @@ class Futures:
     a shared file system if they are on other hosts. A trial is held in memory while its grant runs and resumes from its
     checkpoint afterwards; without one it starts over and pays for the steps again.
 
+    Each worker process computes with ``threads`` threads. By default workers on this host have a share of its cores,
+    unless OMP_NUM_THREADS is set there, and others are not limited.
+
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import shoestring as ss
     >>> with ThreadPoolExecutor(2) as pool:
@@ -53,9 +57,10 @@ class Futures:
 
     pool: Any
     slots: int
+    threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self, slots=1)
+        check_whole(self, slots=1, threads=1)
         if not callable(getattr(self.pool, "submit", None)):
             raise MethodError(
                 f"pool is {self.pool!r}; it must have submit, such as concurrent.futures.ProcessPoolExecutor(4), "
@@ -63,7 +68,8 @@ class Futures:
             )
 
     def open(self, objective: Any, directory: Path) -> FuturesSession:
-        return FuturesSession(self.pool, self.slots, objective, directory.resolve())
+        threads = pool_threads(self.threads, self.slots)
+        return FuturesSession(self.pool, self.slots, objective, directory.resolve(), threads)
 
 
 @dataclass(eq=False)
@@ -82,13 +88,14 @@ class FuturesSession:
     resubmits_running = False
     now = staticmethod(ticks)
 
-    def __init__(self, pool: Any, slots: int, objective: Any, directory: Path) -> None:
+    def __init__(self, pool: Any, slots: int, objective: Any, directory: Path, threads: PoolThreads) -> None:
         self.slots = slots
         self._pool = pool
+        self._threads = threads
         self._directory = directory
         self._stateless = is_stateless(objective)
         self._calls: dict[int, _Call] = {}
-        setup = setup_for(objective, directory, threads={})  # how many threads a worker has is the pool's business
+        setup = setup_for(objective, directory, threads={})  # a worker that runs already is limited by _threads
         # A large objective is written once, and each call is told its digest.
         self._setup = replace(setup, objective=hashlib.sha256(setup.objective).digest())
         self._folder = directory / f"futures-{uuid.uuid4().hex}"
@@ -112,7 +119,7 @@ class FuturesSession:
         letters = Letters(self._folder / f"{job.trial}-{job.order}")
         letters.folder.mkdir()
         try:
-            future = self._pool.submit(run_grant, replace(self._setup, worker=slot), job, letters.folder)
+            future = self._pool.submit(run_grant, replace(self._setup, worker=slot), job, letters.folder, self._threads)
         except Exception as error:
             raise MethodError(f"the pool takes no more calls: {error or type(error).__name__}") from error
         self._calls[job.trial] = _Call(job, slot, future, letters)

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.core.readings import Reading, checked_reading
+from shoestring.core.remarks import Remarks
 from shoestring.core.workers import ticks
 from shoestring.errors import StorageError
+from shoestring.executors.threads import PoolThreads
 from shoestring.executors.worker_process import Setup, WorkerTrials
 from shoestring.objectives.failures import error_line
 from shoestring.objectives.job import Job, Report
@@ -60,10 +62,12 @@ class Letters:
         metrics = fields.pop("metrics", {})
         if fields["reading"] is not None:
             fields["reading"] = checked_reading(Reading(**fields["reading"], **metrics))
+        if fields["remarks"] is not None:
+            fields["remarks"] = Remarks(*fields["remarks"])
         return Report(**fields)
 
 
-def run_grant(setup: Setup, job: Job, folder: Path) -> str:
+def run_grant(setup: Setup, job: Job, folder: Path, threads: PoolThreads) -> str:
     """Run a grant to its end. The answer is why it could not be started, or empty."""
     letters = Letters(folder)
     if not folder.is_dir():
@@ -75,6 +79,7 @@ def run_grant(setup: Setup, job: Job, folder: Path) -> str:
         "began"
     ):  # Dask starts a call again whose worker was lost; the study does so itself, and charges it
         raise StorageError("its worker was lost, and the pool has started the call again")
+    threads.limit()
     try:
         trials = WorkerTrials(replace(setup, objective=_objective(setup.objective, folder.parent)))
     except BaseException as error:

@@ -105,7 +105,7 @@ class ShoestringWorker:
     def _forget(self, trial: int) -> None:
         self._sent.pop(trial, None)
         if self._travels:
-            files_of(self._setup.directory, trial).delete()
+            files_of(self._setup.directory, trial).rewind(0)
 
 
 def _gpu() -> int | str | None:

@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from shoestring.core.workers import place
 
 VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "BLIS_NUM_THREADS",
@@ -42,3 +46,34 @@ def limit_threads(variables: Mapping[str, str]) -> None:
     threadpool_limits(int(count))
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(int(count))
+
+
+@dataclass(frozen=True)
+class PoolThreads:
+    """The threads of workers that somebody else started: ``threads``, or else their share of the cores of one host.
+
+    ``place`` and ``process`` are those of the study. A worker elsewhere has ``threads`` or no limit, because how many
+    others share its host is not known here. The process of the study is never limited.
+    """
+
+    threads: int | None
+    share: int
+    place: str
+    process: int
+
+    def limit(self) -> None:
+        """Limit this process, if it is a worker."""
+        here = place() == self.place
+        if (here and os.getpid() == self.process) or not (here or self.threads):
+            return
+        _limit_once(self.threads, self.share)
+
+
+@cache
+def _limit_once(threads: int | None, share: int) -> None:
+    limit_threads(thread_variables(threads, share))
+
+
+def pool_threads(threads: int | None, workers: int) -> PoolThreads:
+    """The threads of ``workers`` of a pool that works for this process."""
+    return PoolThreads(threads, share_of_cores(workers), place(), os.getpid())

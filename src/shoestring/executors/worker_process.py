@@ -73,7 +73,7 @@ class WorkerTrials:
 
     def step(self, job: Job) -> Report:
         try:
-            report = _checked(self.held.stepper(job).advance())
+            report = plain_report(self.held.stepper(job).advance())
         except StorageError as error:  # the parent stops the run
             report = Report(job.trial, job.known + 1, "storage", message=str(error), held=False)
         if not report.held:
@@ -101,7 +101,7 @@ def _objective(setup: Setup) -> Any:
     return objective
 
 
-def _checked(report: Report) -> Report:
+def plain_report(report: Report) -> Report:
     """The report with a reading of plain numbers: not everything that an objective yields can be pickled."""
     if report.how != "reading":
         return report

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
@@ -32,7 +31,7 @@ from shoestring.exchange.optuna_trials import mode_of
 from shoestring.integrations.optuna_forecast import CurveForecasts, chance_to_be_among
 from shoestring.integrations.optuna_history import OptunaHistory, ReportedSteps
 from shoestring.methods.opening import chosen_method
-from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.codec import Config
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 
@@ -40,8 +39,8 @@ optuna = optuna_package()
 
 # An Optuna study has no budget of its own. One that never runs out, and what ``auto`` chooses by.
 _ENDLESS, _USUAL = Budget(evaluations=10**9), Budget(evaluations=1000)
-# The number of last configurations that are not given to another thread of this process.
-_RECENT = 64
+# The attribute of a trial in Optuna's storage that says which configuration it was given.
+_GIVEN = "shoestring:given"
 
 
 class _Follower:
@@ -146,7 +145,6 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
         self._space = None if space is None else as_space(space)
         self._distributions = None if self._space is None else distributions_of(self._space)[0]
         self._follower = _Follower(self._budget, seed)
-        self._given: deque[tuple[int, Hashable]] = deque(maxlen=_RECENT)
         self._warned = False
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
@@ -164,8 +162,11 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
         trials = [one for one in study.get_trials(deepcopy=False) if one.number != trial.number]
         with self._follower.follow(study, trials, varied, space) as followed:
             config = self._propose(followed.history, generator(self._seed, trial.number, "optuna"))
-            config = self._unlike_others(config, followed.history, trial.number)
-        return {name: _within(varied[name], value) for name, value in config_for_optuna(config).items()}
+            found = _values(config, varied)
+            if _is_taken(study, trial, varied, found):
+                config = followed.history.codec.sample(generator(self._seed, trial.number, "unlike others"))
+                found = _values(config, varied)
+        return found
 
     def _propose(self, history: History, rng: np.random.Generator) -> Config:
         method, _ = chosen_method(self._method, self._budget or _USUAL, history.max_resource)
@@ -176,20 +177,6 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
         decision = None if history.max_resource is None else method.decide(history, rng)
         found = decision.config if isinstance(decision, Start) else None
         return history.codec.sample(rng) if found is None else found
-
-    def _unlike_others(self, config: Config, history: History, number: int) -> Config:
-        """The configuration, or a random one if another thread was given it a moment ago.
-
-        Optuna stores a configuration only while its trial asks for it, so the history does not have it yet.
-        """
-        mine = Codec.key(config)
-        if any(key == mine and other != number for other, key in self._given):
-            config = history.codec.sample(generator(self._seed, number, "unlike others"))
-        self._given.append((number, Codec.key(config)))
-        return config
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_given": deque(maxlen=_RECENT)}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
         mode_of(study)
@@ -212,6 +199,24 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
 
 
 _ENDED = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+
+
+def _is_taken(study: Any, trial: Any, distributions: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether another trial was given the same values.
+
+    Optuna stores a parameter only when its trial asks for it, so the history lacks what another thread or process gave
+    a moment ago. So what is given is noted in the storage first, and the notes of the others are read afterwards: of
+    two trials that are given the same values, at least one sees the note of the other.
+    """
+    own = {name: distributions[name].to_internal_repr(value) for name, value in values.items()}
+    study._storage.set_trial_system_attr(trial._trial_id, _GIVEN, own)  # noqa: SLF001  # as samplers of Optuna do it
+    trials = study.get_trials(deepcopy=False)
+    return any(other.number != trial.number and other.system_attrs.get(_GIVEN) == own for other in trials)
+
+
+def _values(config: Config, distributions: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as values of Optuna's."""
+    return {name: _within(distributions[name], value) for name, value in config_for_optuna(config).items()}
 
 
 def _within(distribution: Any, value: Any) -> Any:

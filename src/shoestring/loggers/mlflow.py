@@ -6,7 +6,7 @@ from typing import Any
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.loggers.tracking import Runs, needed, numbers_of, require
+from shoestring.loggers.tracking import Runs, needed, numbers_of, remarks_of, require
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "lost": "FAILED", "stopped": "KILLED"}
 
@@ -54,6 +54,8 @@ class MLflow:
 
     def on_trial_end(self, study: Any, trial: TrialRecord) -> None:
         run = self._runs.close(study, trial)
+        for name, text in remarks_of(trial).items():
+            self._client.set_tag(run, name, text)
         if trial.message:
             self._client.set_tag(run, "shoestring.message", trial.message)
         self._client.set_terminated(run, _STATUS[trial.state])

@@ -28,9 +28,16 @@ def needed(module: str, logger: str, extra: str) -> Any:
 
 
 def numbers_of(reading: Reading) -> dict[str, float]:
-    """All numbers of a reading by name; ``value`` is the one that is tuned."""
+    """All numbers of a reading by name; ``value`` is the one that is tuned, or the first of several."""
     numbers = {"value": reading.value, "low": reading.low, "high": reading.high, "cost": reading.cost}
-    return {**reading.metrics, **{name: number for name, number in numbers.items() if number is not None}}
+    metrics = {name: metric for name, metric in reading.metrics.items() if isinstance(metric, float)}
+    return {**metrics, **{name: number for name, number in numbers.items() if number is not None}}
+
+
+def remarks_of(trial: TrialRecord) -> dict[str, str]:
+    """What was said of a trial, as texts by name: its notes, and its attributes."""
+    notes = {"note": "\n".join(trial.notes)} if trial.notes else {}
+    return {**notes, **{name: str(value) for name, value in trial.attributes.items()}}
 
 
 class Runs(Generic[Run]):

@@ -6,7 +6,7 @@ from typing import Any
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.loggers.tracking import Runs, needed, numbers_of, require
+from shoestring.loggers.tracking import Runs, needed, numbers_of, remarks_of, require
 
 
 class WandB:
@@ -29,6 +29,8 @@ class WandB:
     def on_trial_end(self, study: Any, trial: TrialRecord) -> None:
         run = self._runs.close(study, trial)
         run.summary["state"] = trial.state
+        for name, text in remarks_of(trial).items():
+            run.summary[name] = text
         run.finish(exit_code=0 if trial.state in ("finished", "stopped") else 1)
 
     def on_study_end(self, study: Any) -> None:

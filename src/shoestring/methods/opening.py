@@ -8,12 +8,23 @@ from typing import Any
 from shoestring.core.budget import LARGEST_WHOLE, Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
-from shoestring.core.events import Granted, Opened
+from shoestring.core.events import Granted, Mode, Opened
+from shoestring.core.goals import goals
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
 from shoestring.core.recommendation import DEFAULT_RULE
+from shoestring.core.weighing import unable_part
 from shoestring.errors import Conflict, MethodError, StudyMismatch, brief
-from shoestring.methods.registry import auto, described, differing_option, named, rebuilt, same_method, unknown_classes
+from shoestring.methods.registry import (
+    auto,
+    described,
+    differing_option,
+    named,
+    names,
+    rebuilt,
+    same_method,
+    unknown_classes,
+)
 from shoestring.spaces.serialisation import differing_parameter
 
 # Python refuses to write a number of more than 4,300 digits as text.
@@ -35,11 +46,31 @@ def check_options(mode: object, max_resource: object, seed: object) -> None:
         raise MethodError(f"seed is {brief(seed)}; it must be a whole number of at most 1,000 digits")
 
 
+def check_goals(objectives: Any, constraints: Any, mode: Mode, recommend: str, method: Method) -> Mode:
+    """Refuse objectives and constraints that the study or its method cannot have; the mode of the first objective."""
+    found = goals(objectives, constraints, mode)
+    if objectives is None:
+        own = mode
+    elif mode != "min":
+        raise MethodError(f"mode is {mode!r} and there are objectives: say it there, objectives={{'accuracy': 'max'}}")
+    else:
+        own = objectives[found.names[0]]
+    if found.several and recommend not in (DEFAULT_RULE, "best"):
+        raise MethodError(f"recommend is {recommend!r}; with several objectives study.front has their best readings")
+    if not found.plain and (unable := unable_part(method)) is not None:
+        able = ", ".join(name for name in names() if name == "auto" or unable_part(named(name)) is None)
+        what = f"{len(found.names)} objectives" if found.several else "constraints"
+        raise MethodError(f"{type(unable).__name__} cannot handle {what}; these methods can: {able}")
+    return own
+
+
 def chosen_method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     if given == "auto":
         return auto(budget, max_resource)
     if isinstance(given, str):
         return named(given), ""
+    if isinstance(given, type):
+        raise MethodError(f"method is the class {given.__name__}: create one, {given.__name__}()")
     if not callable(getattr(given, "decide", None)):
         what = "a sampler" if hasattr(given, "propose") else "a scheduler" if hasattr(given, "next") else "no method"
         raise MethodError(
@@ -103,7 +134,8 @@ def _opened_history(method: Method, opened: Opened) -> History:
 def refuse_differences(stored: Opened, given: Opened, name: str, any_method: bool) -> None:
     differs = differing_parameter(stored.space, given.space)
     left_open = {"method": any_method, "recommend": given.recommend == DEFAULT_RULE}
-    for field in ("mode", "max_resource", "seed", "recommend", "method"):
+    left_open["mode"] = stored.objectives == given.objectives is not None  # they have modes of their own
+    for field in ("objectives", "mode", "constraints", "max_resource", "seed", "recommend", "method"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         same = same_method(ours, theirs) if field == "method" else ours == theirs
         if differs is None and not same and not left_open.get(field):

@@ -15,10 +15,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from shoestring import methods, samplers, schedulers
+from shoestring._other_names import method_elsewhere
 from shoestring.core.budget import Budget
 from shoestring.core.composition import Composed, compose
 from shoestring.core.decisions import Method
 from shoestring.errors import MethodError
+from shoestring.methods.bibliography import bibtex_of
 
 T = TypeVar("T")
 
@@ -98,9 +100,9 @@ def names() -> list[str]:
 def named(name: str) -> Method:
     """The method of a name."""
     if name not in _NAMED:
-        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-        raise MethodError(f"there is no method {name!r}; {hint}Known are {', '.join(names())}")
+        near = method_elsewhere(name) or difflib.get_close_matches(name, names(), n=2, cutoff=0.6)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+        raise MethodError(f"there is no method {name!r}{hint} Known are {', '.join(names())}")
     method: Method = _NAMED[name]()
     return method
 
@@ -119,11 +121,11 @@ def auto(budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     )
 
 
-def references_of(method: object) -> list[str]:
-    """Where a method and its parts were published."""
+def references_of(method: object, bibtex: bool = False) -> list[str]:
+    """List the publications of a method and its parts, in words or as BibTeX entries."""
     parts = [method, getattr(method, "sampler", None), getattr(method, "scheduler", None)]
     found = [getattr(part, "reference", None) for part in parts]
-    return [reference for reference in found if reference]
+    return [bibtex_of(reference) if bibtex else reference for reference in found if reference]
 
 
 def described(method: object) -> dict[str, Any]:

@@ -13,6 +13,8 @@ Each function returns the score and its derivatives by μ and by s. The probabil
 by z itself, because Φ saturates. The logarithm of the expected improvement stays finite and keeps its slope
 where the expected improvement underflows (Ament, Daulton, Eriksson, Balandat and Bakshy, Unexpected improvements
 to expected improvement for Bayesian optimization, NeurIPS 2023).
+
+SciPy is imported by the functions that need it: it loads slowly, and the first decisions of a study score nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
 
 from shoestring._arrays import Array
 
@@ -38,6 +39,8 @@ _LEAST_GAIN = 1e-12
 
 def _log_h(z: Array) -> Array:
     """log(φ(z) + zΦ(z)) without cancellation: by erfcx below −1, by its leading term where that rounds to 0."""
+    from scipy.special import erfcx, ndtr
+
     near = np.maximum(z, -1.0)
     far = np.clip(z, _FAR, -1.0)
     upper = np.log(np.exp(-0.5 * near**2 - _LOG_ROOT_2PI) + near * ndtr(near))
@@ -48,6 +51,8 @@ def _log_h(z: Array) -> Array:
 
 
 def log_expected_improvement(mean: Array, sd: Array, best: float) -> Scored:
+    from scipy.special import log_ndtr
+
     z = (best - mean) / sd
     log_h = _log_h(z)
     by_mean = -np.exp(log_ndtr(z) - log_h) / sd
@@ -56,6 +61,8 @@ def log_expected_improvement(mean: Array, sd: Array, best: float) -> Scored:
 
 
 def expected_improvement(mean: Array, sd: Array, best: float | Array) -> Scored:
+    from scipy.special import ndtr
+
     z = (best - mean) / sd
     density = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI)
     return sd * density + (best - mean) * ndtr(z), -ndtr(z), density

@@ -18,7 +18,8 @@ from shoestring.objectives.trial import Objective
 _logger = logging.getLogger("shoestring")
 
 # What a function can use of its trial without reporting anything.
-_PASSIVE = ("index", "config", "seed", "start", "until", "arm", "replicate", "worker", "device", "directory")
+_PASSIVE = ("index", "config", "seed", "start", "until", "arm", "replicate", "worker", "device", "directory",
+            "attributes", "note", "show")  # fmt: skip
 
 
 def check_objective(objective: Any, max_resource: int | None, parameters: Iterable[str]) -> None:
@@ -39,6 +40,8 @@ def check_objective(objective: Any, max_resource: int | None, parameters: Iterab
     if inspect.isclass(objective):
         name = objective.__name__
         raise ObjectiveError(f"the objective is the class {name}; pass a function, or an instance that can be called")
+    if not is_stateless(objective):  # a problem gives its readings without being called
+        _refuse_other_arguments(objective, list(parameters))
     if yields(objective) and max_resource is None:
         raise ObjectiveError(
             "the objective yields a reading after each step: say how many steps a trial can have, max_resource=..."
@@ -49,6 +52,24 @@ def check_objective(objective: Any, max_resource: int | None, parameters: Iterab
             "step, or make it a generator that yields a reading after each step (`yield from`, if it calls another "
             "one), or leave max_resource out"
         )
+
+
+def _refuse_other_arguments(objective: Any, parameters: list[str]) -> None:
+    """Refuse a function that cannot be called with one argument, the trial."""
+    try:
+        signature = inspect.signature(objective)
+    except (TypeError, ValueError):  # a builtin function may have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        name = getattr(objective, "__name__", type(objective).__name__)
+        shown = "objective" if name == "<lambda>" else name
+        first = f", and read trial.config[{parameters[0]!r}]" if parameters else ""
+        raise ObjectiveError(
+            f"the objective {shown}{signature} must take one argument, the trial: write def {shown}(trial){first}; "
+            "functools.partial can set other arguments"
+        ) from None
 
 
 def place_of(objective: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ _ANYWHERE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 # data or on the network; they are faults of the storage if they name a file in its folder.
 _NAMES = "ESTALE ETIMEDOUT EREMOTEIO EMFILE ENFILE EACCES EPERM ENOTDIR ENODEV ENXIO ENOTCONN EHOSTDOWN ENOLCK ELOOP"
 _IN_STORAGE = {getattr(errno, name) for name in _NAMES.split() if hasattr(errno, name)}
+
+# Bytes that must fit on a disk that is not full.
+_PROBE = 1 << 20
 
 
 def disk_fault(error: BaseException, folder: Path | str | None = None) -> OSError | None:
@@ -33,6 +37,20 @@ def _is_in(folder: Path | str | None, error: OSError) -> bool:
         return False
     text = str(error)  # with the names of its files; some libraries have them only in the message
     return str(folder) in text or os.path.abspath(folder) in text or os.path.realpath(folder) in text
+
+
+def unwritable(folder: Path | str) -> OSError | None:
+    """Why nothing can be written to a folder now; None if it can be written, or is not there.
+
+    PyTorch, XGBoost, LightGBM and commands write files by themselves, and fail with errors that do not say what the
+    system said.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(_PROBE))
+    except OSError as error:
+        return error if error.errno in _ANYWHERE | _IN_STORAGE else None
+    return None
 
 
 def stopping(fault: OSError, what: str) -> StorageError:

@@ -11,7 +11,8 @@ from shoestring.objectives.job import Job, Report
 
 # What calls an objective is never the place of an error in it.
 _CALLERS = str(Path(__file__).parent)
-_LIBRARIES = tuple(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
+_PACKAGE = str(Path(__file__).parents[1])
+_LIBRARIES = (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), _PACKAGE)
 
 
 def ended(job: Job, step: int) -> Report:
@@ -22,7 +23,14 @@ def ended(job: Job, step: int) -> Report:
 
 
 def failed(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
-    return Report(job.trial, step, "failed", message=prefix + error_line(error))
+    return Report(job.trial, step, "failed", message=prefix + error_line(error) + _known_keys(job, error))
+
+
+def _known_keys(job: Job, error: BaseException) -> str:
+    """Name the parameters of the configuration, if a name was looked up that is none of them."""
+    if not isinstance(error, KeyError) or not error.args or error.args[0] in job.config:
+        return ""
+    return f"; trial.config has {', '.join(map(repr, job.config))}"
 
 
 def error_line(error: BaseException) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from shoestring.core.remarks import Remarks
+
 # What a report is: a reading, or how the trial ended; "storage" is a disk that cannot be written, and ends the run.
 Outcome = Literal["reading", "finished", "failed", "lost", "storage"]
 
@@ -34,7 +36,8 @@ class Job(NamedTuple):
 class Report(NamedTuple):
     """What came of a job: a reading at a step, or the end of the trial in that step, and how long the step took.
 
-    ``held`` is whether the process that ran it still has the trial in memory.
+    ``held`` is whether the process that ran it still has the trial in memory, and ``remarks`` is what the objective
+    said about the trial in this step.
     """
 
     trial: int
@@ -44,6 +47,7 @@ class Report(NamedTuple):
     message: str = ""
     seconds: float = 0.0
     held: bool = True
+    remarks: Remarks | None = None
 
     def completes(self, job: Job) -> bool:
         """Whether nothing more of the job is due after this report."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from shoestring.core.workers import ticks
 from shoestring.objectives.checks import yields
-from shoestring.objectives.disk import disk_fault, stopping
+from shoestring.objectives.disk import disk_fault, stopping, unwritable
 from shoestring.objectives.failures import ended, error_line, failed
 from shoestring.objectives.job import Job, Report
 from shoestring.objectives.reporting import Call
@@ -44,7 +44,8 @@ class Stepper:
         """Run to the next step that is not in the log yet."""
         began = ticks()
         report = self._advance()
-        return report._replace(seconds=ticks() - began, held=report.how == "reading" and self.held)
+        held, remarks = report.how == "reading" and self.held, self._trial.take_remarks()
+        return report._replace(seconds=ticks() - began, held=held, remarks=remarks)
 
     def _advance(self) -> Report:
         while True:
@@ -56,7 +57,9 @@ class Stepper:
             except (KeyboardInterrupt, TimeIsUp):
                 raise
             except BaseException as error:  # also SystemExit, and what asyncio raises for a task that is cancelled
-                if (fault := disk_fault(error, self.files.study_folder)) is not None:
+                folder = self.files.study_folder
+                fault = disk_fault(error, folder) or (unwritable(folder) if self.files.used else None)
+                if fault is not None:
                     raise stopping(fault, f"trial {self.job.trial} could not use its files") from error
                 return failed(self.job, step, error)
             self.step = step

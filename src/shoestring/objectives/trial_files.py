@@ -16,17 +16,20 @@ is in nobody's memory needs no ``work`` beside the snapshot of its last step (``
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
+from shoestring.core.front import FrontMember
 from shoestring.core.history import TrialRecord
 from shoestring.core.recommendation import Best
 from shoestring.errors import ReadingError, StorageError
 from shoestring.objectives.disk import own_files
 from shoestring.objectives.folders import (
     copy_folder,
+    entries,
     fingerprint,
     is_folder,
     refuse_link,
@@ -36,6 +39,8 @@ from shoestring.objectives.folders import (
 )
 
 _PREFIX = "step-"
+# The folder of what people look at, in that of a trial's files; it outlives them.
+SHOW = "show"
 
 
 class TrialFiles:
@@ -143,15 +148,15 @@ class TrialFiles:
         for folder in self._root.glob("work*"):
             remove_quietly(folder)
 
-    def prune(self, known: int, recommended: int, ended: bool = False) -> None:
+    def prune(self, known: int, recommended: Iterable[int], ended: bool = False) -> None:
         """Delete the snapshots that are not needed, now that the reading of step ``known`` is in the log.
 
-        Kept are the one to resume from, the one of the recommended step, and, unless the trial ended, any whose
+        Kept are the one to resume from, those of the recommended steps, and, unless the trial ended, any whose
         reading is not in the log yet.
         """
         found = self._snapshots()
         if len(found) > 1 or ended:
-            needed = {_newest(found, known), _newest(found, recommended)}
+            needed = {_newest(found, step) for step in (known, *recommended)}
             self._delete(step for step in found if step not in needed and (ended or step <= known))
 
     def drop_unlogged(self, step: int) -> None:
@@ -183,9 +188,25 @@ class TrialFiles:
         """Whether the trial has a folder that is not behind a link."""
         return is_folder(self._place) and is_folder(self._root.parent)
 
-    def delete(self) -> None:
-        if self.exist():
+    def shown(self, step: int) -> Path:
+        """Where the files for people to look at are, of a trial that reached this step."""
+        kept = self._root / SHOW
+        return kept if is_folder(kept) else self.latest(step) / SHOW
+
+    def delete(self, step: int) -> None:
+        """Delete the files of a trial that reached this step, but for those that are for people to look at."""
+        if not self.exist():
+            return
+        kept, show = self._root / SHOW, self.latest(step) / SHOW
+        if is_folder(show) and not is_folder(kept):
+            with suppress(OSError):
+                show.rename(kept)
+        if not is_folder(kept):
             remove_quietly(self._root)
+            return
+        for name in os.listdir(self._root):
+            if name != SHOW:
+                remove_quietly(self._root / name)
 
     def _delete(self, steps: Iterable[int]) -> None:
         """Delete snapshots. They are renamed first: a process that is killed leaves none that has lost some files."""
@@ -241,10 +262,17 @@ def folder_of(directory: Path | str, trial: int, trials: Sequence[TrialRecord]) 
     files = files_of(directory, trial, record.holders)
     if record.state in ("running", "paused") or not files.exist():
         return files.work()  # also of a trial that was told, whose files the user writes
-    return files.latest(record.step)
+    found = files.latest(record.step)
+    return found if is_folder(found) else files.work()
 
 
-def best_folder(directory: Path | str, best: Best, trials: Sequence[TrialRecord]) -> Path:
+def shown_files(directory: Path | str, trial: TrialRecord) -> list[Path]:
+    """The files that a trial has left for people to look at, sorted."""
+    folder = files_of(directory, trial.index, trial.holders).shown(trial.step)
+    return [folder / name for name, found in entries(folder) if stat.S_ISREG(found.st_mode)]
+
+
+def best_folder(directory: Path | str, best: Best | FrontMember, trials: Sequence[TrialRecord]) -> Path:
     """The folder with the checkpoint of what a study recommends."""
     trial = trials[best.trial]
     found = checkpoint_of(directory, trial, best.step)
@@ -252,6 +280,6 @@ def best_folder(directory: Path | str, best: Best, trials: Sequence[TrialRecord]
         raise ReadingError(
             f"trial {best.trial} has no files of the steps up to step {best.step}: save a checkpoint into "
             "trial.directory after each step, keep the files of more trials if this one became the best after it "
-            f"ended (keep=...), or train study.best.config again with seed {trial.seed} to that step"
+            f"ended (keep=...), or train its configuration again with seed {trial.seed} to that step"
         )
     return found

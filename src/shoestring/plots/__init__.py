@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shoestring.plots.comparison import pareto as pareto, regret as regret
     from shoestring.plots.forecast_fans import forecast as forecast
     from shoestring.plots.learning_curves import curves as curves
+    from shoestring.plots.metric_readings import metrics as metrics
     from shoestring.plots.others import online as online, pairs as pairs
     from shoestring.plots.parameter_effects import (
         contour as contour,
@@ -30,6 +31,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "comparison": "pareto regret",
         "forecast_fans": "forecast",
         "learning_curves": "curves",
+        "metric_readings": "metrics",
         "others": "online pairs",
         "parameter_effects": "contour importance parallel slices",
         "spending": "burn_down history shares",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from shoestring.core.budget import counted
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.errors import MethodError
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thinned
-from shoestring.plots.plot import Plot
+from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, category, scale
 from shoestring.views.trace import Source, Trace, trace_of
 
@@ -36,11 +37,12 @@ class ParetoFront:
         if self.note:
             return Picture(title, note=self.note)
         x, y = [self.x[i] for i in self.front], [self.y[i] for i in self.front]
+        ahead = [self.trials[i] for i in self.front]
         shown = thinned(len(self.x))
         marks = (
-            Dots(self.x[shown], self.y[shown], category(4), "trial", opacity=0.8),
+            Dots(self.x[shown], self.y[shown], category(4), "trial", opacity=0.8, keys=self.trials[shown]),
             Line(x, y, category(0), "", width=2.0, steps=True),
-            Dots(x, y, category(0), f"front ({counted('trials', len(x))})", "square", 6),
+            Dots(x, y, category(0), f"front ({counted('trials', len(x))})", "square", 6, keys=ahead),
         )
         axes = scale(self.x), scale(self.y)
         panel = Panel(marks, "", *self.goals, axes[0].log, axes[1].log, None, None, axes[0].range, axes[1].range)
@@ -48,7 +50,9 @@ class ParetoFront:
 
 
 @Plot
-def pareto(study: Source, *, x: str = "", y: str = "value", smaller_x: bool = True) -> ParetoFront:
+def pareto(
+    study: Source, *, x: str = "", y: str = "value", smaller_x: bool = True, **_: Unpack[FigureOptions]
+) -> ParetoFront:
     """Pareto front of two goals: "value", "cost", "seconds", "steps" or a metric of the readings, as they were at the
     recommended step of each trial.
 
@@ -72,7 +76,8 @@ def pareto(study: Source, *, x: str = "", y: str = "value", smaller_x: bool = Tr
 def _goal(trials: list[TrialRecord], name: str) -> Array:
     found = np.array([_value(trial, name) for trial in trials])
     if np.isnan(found).all():
-        metrics = sorted({metric for trial in trials for r in trial.readings.values() for metric in r.metrics})
+        readings = [reading for trial in trials for reading in trial.readings.values()]
+        metrics = sorted({name for r in readings for name, number in r.metrics.items() if isinstance(number, float)})
         known = ", ".join(["value", "cost", "seconds", "steps", *metrics])
         raise MethodError(f"no reading has {name!r}; there is {known}")
     return found
@@ -92,7 +97,8 @@ def _value(trial: TrialRecord, name: str) -> float:
             return trial.seconds
         case "steps":
             return float(step)
-    return float(reading.metrics.get(name, np.nan))
+    found = reading.metrics.get(name)
+    return found if isinstance(found, float) else np.nan
 
 
 def _front(a: Array, b: Array) -> Mask:
@@ -121,32 +127,40 @@ class Regret:
     optimum: float
     curves: tuple[RegretCurve, ...]
     note: str = ""
+    log: bool | None = None
 
     def picture(self) -> Picture:
         title = "Regret against the budget"
         if self.note:
             return Picture(title, note=self.note)
+        positive = [m for curve in self.curves for m in curve.mean if m > 0]
+        log = self.log if self.log is not None else max(positive) > 5 * min(positive)
+        # On a logarithmic axis a regret of 0, that of the best of all, is drawn at the bottom.
+        floor = min(positive) / 3 if log else -np.inf
         marks: list[Mark] = []
         for i, curve in enumerate(self.curves):
             low, high = np.subtract(curve.mean, curve.error), np.add(curve.mean, curve.error)
-            floor = min((m for m in curve.mean if m > 0), default=0.0) / 10
             if curve.studies > 1:
-                marks.append(Band(curve.spent, tuple(np.maximum(low, floor)), tuple(high), category(i)))
+                low, high = np.maximum(low, floor), np.maximum(high, floor)
+                marks.append(Band(curve.spent, low.tolist(), high.tolist(), category(i)))
             label = f"{curve.label} ({curve.studies} {'study' if curve.studies == 1 else 'studies'})"
-            marks.append(Line(curve.spent, curve.mean, category(i), label, DASHES[i % 3], 2.0))
-        values = [m for curve in self.curves for m in curve.mean if m > 0]
-        log = bool(values) and all(m > 0 for curve in self.curves for m in curve.mean) and scale(values).log
+            mean = np.maximum(curve.mean, floor).tolist()
+            marks.append(Line(curve.spent, mean, category(i), label, DASHES[i % 3], 2.0))
         several = any(curve.studies > 1 for curve in self.curves)
         remark = ("mean ± standard error; " if several else "") + f"the optimum is taken to be {self.optimum:.4g}"
         return Picture(title, (Panel(marks, remark, f"{self.unit} spent", "regret", y_log=log),))
 
 
 @Plot
-def regret(studies: Mapping[str, Sequence[Source]] | Sequence[Source], *, optimum: float | None = None) -> Regret:
+def regret(
+    studies: Mapping[str, Sequence[Source]] | Sequence[Source], *, optimum: float | None = None,
+    log: bool | None = None, **_: Unpack[FigureOptions],
+) -> Regret:  # fmt: skip
     """Regret against the budget of several studies, with bands over the studies of a group.
 
     Give a list of studies, or a mapping of labels to lists of studies, such as one for each seed. ``optimum`` is the
-    best possible value; without it the best value of all is taken.
+    best possible value; without it the best value of all is taken. ``log`` is whether the regret has a logarithmic axis
+    (None: if it spans more than a factor of five).
     """
     groups = _groups(studies)
     traces = [trace for group in groups.values() for trace in group]
@@ -162,7 +176,7 @@ def regret(studies: Mapping[str, Sequence[Source]] | Sequence[Source], *, optimu
     curves = tuple(_regret(label, group, unit, lowest) for label, group in drawn if group)
     flat = not any(any(curve.mean) for curve in curves)
     note = f"There is no regret to draw: the first reading is the best, {sign * lowest:.4g}." if flat else ""
-    return Regret(unit, sign * lowest, curves, note)
+    return Regret(unit, sign * lowest, curves, note, log)
 
 
 def _groups(studies: Mapping[str, Sequence[Source]] | Sequence[Source]) -> dict[str, list[Trace]]:

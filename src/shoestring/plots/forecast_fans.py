@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from shoestring.methods import Forecast
 from shoestring.methods.curve_beliefs import CurveBelief, HasBelief
 from shoestring.methods.registry import rebuilt_if_known
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, bounded
-from shoestring.plots.plot import Plot
+from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import category, limits
 from shoestring.views.formatting import method_name
 from shoestring.views.trace import Source, trace_of
@@ -85,7 +86,7 @@ def _xy(points: Sequence[tuple[int, float]]) -> tuple[list[float], list[float]]:
 
 
 @Plot
-def forecast(study: Source, *, at: float = 0.5, most: int = 4) -> ForecastFans:
+def forecast(study: Source, *, at: float = 0.5, most: int = 4, **_: Unpack[FigureOptions]) -> ForecastFans:
     """Forecast fan: what the method believed when the share ``at`` of the budget was spent about the ``most`` leading
     trials that had not ended, and how they came out.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from shoestring.errors import MethodError
 from shoestring.online.tuner import OnlineTuner
 from shoestring.plots.picture import Band, Dots, Heat, Line, Mark, Panel, Picture
-from shoestring.plots.plot import Plot
+from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import category
 
 
@@ -68,10 +68,10 @@ def _few_ticks(labels: Sequence[str]) -> list[tuple[float, str]]:
 
 
 @Plot
-def online(tuner: OnlineTuner) -> OnlineLooks:
+def online(tuner: OnlineTuner, **_: Unpack[FigureOptions]) -> OnlineLooks:
     """Online tuning: which arm was used in which round, where a look was paid for, and the posterior now.
 
-    It needs a finite list of arms; the posterior is shown where the policy has one.
+    ``tuner`` needs a finite list of arms; the posterior is shown where its policy has one.
     """
     records = tuner.history
     if records and not isinstance(records[0].candidate, (int, np.integer)):
@@ -121,8 +121,8 @@ class PairHeat:
 
 
 @Plot
-def pairs(found: Any) -> PairHeat:
-    """Augmentation: the heat map of pairs of operations of a ``PolicySet``."""
+def pairs(found: Any, **_: Unpack[FigureOptions]) -> PairHeat:
+    """Augmentation: the heat map of pairs of operations; ``found`` is a ``PolicySet``."""
     means = {(item.pair.first, item.pair.second): item.mean for item in found.pairs}
     operations = tuple(sorted({name for pair in means for name in pair}))
     rows = tuple(tuple(float(means.get((a, b), math.nan)) for b in operations) for a in operations)

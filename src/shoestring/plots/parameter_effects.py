@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
-from shoestring._arrays import Array
+from shoestring._arrays import Array, Codes, Mask
 from shoestring.core.budget import counted
+from shoestring.core.history import FAILED, Arm, History
 from shoestring.core.observations import observed
 from shoestring.errors import MethodError
 from shoestring.models.tree_importance import fanova, permutation, predicted
-from shoestring.plots.picture import Bars, Dots, Heat, Line, Panel, Picture, Ticks, bounded, joined, thinned
-from shoestring.plots.plot import Plot
-from shoestring.plots.style import category, scale, shade, shortened, tick_places
+from shoestring.plots.parameter_ticks import ticks_of
+from shoestring.plots.picture import (
+    Bars,
+    Dots,
+    Heat,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Ticks,
+    Words,
+    bounded,
+    joined,
+    thinned,
+)
+from shoestring.plots.plot import FigureOptions, Plot
+from shoestring.plots.style import INK, PAPER, STATE_STYLES, STRONG, category, grade, scale, tick_places
 from shoestring.spaces.axes import Axis
 from shoestring.views.formatting import number
 from shoestring.views.trace import Source, Trace, trace_of
@@ -25,31 +40,69 @@ _MOST_LINES, _MOST_DOTS = 400, 1000
 # A forest on more configurations than this takes long and says the same; they are chosen evenly.
 _MOST_FITTED = 2000
 _SHADES = 8
-_MOST_TICKS = 8
 _GRID = 24
+# Which reading of a configuration counts: its recommended one, the one at the last step, the one at the furthest step
+# that many have reached, or the one at a step.
+Step = int | Literal["best", "final", "common"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Observed:
-    """The configurations with a value at one step, as points of the unit cube and losses."""
+    """The configurations with a value, as points of the unit cube and losses; ``trials`` has a trial of each.
+
+    ``full`` is whether it was trained to the last step, and ``where`` says which readings these are.
+    """
 
     points: Array
     losses: Array
-    step: int
+    trials: Codes
+    full: Mask
+    where: str
     axes: list[Axis]
 
 
-def _observed(trace: Trace, step: int | None) -> _Observed:
-    """By default at the furthest step that a fifth of the configurations, and at least ``_FEWEST``, have reached."""
+def _observed(trace: Trace, step: Step) -> _Observed:
     history = trace.history
     seen = observed(history)
-    enough = max(min(len(seen), _FEWEST), len(seen) // 5)
-    found = step or (len(seen) and seen.furthest_step(enough)) or seen.furthest_step(1)
-    losses = seen.losses(found) if found else np.full(len(seen), np.nan)
+    losses, where = _losses(history, step)
     known = ~np.isnan(losses)
     points = seen.points[known] if len(seen) else np.zeros((0, history.codec.dimensions))
     drawn = np.array([bounded(loss) for loss in losses[known]])
-    return _Observed(points, drawn, found, history.codec.axes)
+    trials = np.array([_shown_trial(arm) for arm, there in zip(history.arms, known, strict=True) if there], dtype=int)
+    last = history.max_resource or 1
+    full = seen.reached[known] >= last if len(seen) else np.zeros(0, dtype=bool)
+    return _Observed(
+        points, drawn, trials, full, f"{counted('configurations', len(drawn))} {where}".strip(), history.codec.axes
+    )
+
+
+def _losses(history: History, step: Step) -> tuple[Array, str]:
+    """Per arm the loss that counts, NaN where there is none, and in words which one that is."""
+    seen, last = observed(history), history.max_resource or 1
+    if step == "best":
+        losses = np.array([_recommended(arm) for arm in history.arms], dtype=float)
+        return losses, "" if last == 1 else "at their best readings"
+    if step == "common":
+        enough = max(min(len(seen), _FEWEST), len(seen) // 5)
+        found = (len(seen) and seen.furthest_step(enough)) or seen.furthest_step(1)
+    elif step == "final":
+        found = last
+    elif isinstance(step, int) and step > 0:
+        found = step
+    else:
+        raise MethodError(f"step is {step!r}; it must be 'best', 'final', 'common' or the number of a step")
+    return seen.losses(found) if found else np.full(len(seen), np.nan), f"at step {found}"
+
+
+def _recommended(arm: Arm) -> float:
+    """The mean over the trials of an arm of what is recommended of each; NaN without any."""
+    found = [t.recommended.loss for t in arm.trials if t.recommended is not None and t.state not in FAILED]
+    return sum(found) / len(found) if found else np.nan
+
+
+def _shown_trial(arm: Arm) -> int:
+    """The trial of an arm that a point stands for: the one that was trained for longest."""
+    return max(arm.trials, key=lambda trial: trial.step).index
 
 
 def _fitted(seen: _Observed) -> tuple[Array, Array]:
@@ -64,54 +117,25 @@ def _too_few(trace: Trace, seen: _Observed) -> str:
         return trace.why_empty()
     if len(seen.losses) >= _FEWEST:
         same = not np.ptp(seen.losses)
-        return f"All {_where(seen.step, len(seen.losses))} have the same value." if same else ""
-    return (
-        f"This plot needs at least {_FEWEST} configurations with a value at the same step; "
-        f"there {'is' if len(seen.losses) == 1 else 'are'} {len(seen.losses)} at step {seen.step}."
-    )
-
-
-def _where(step: int, count: int) -> str:
-    return f"{counted('configurations', count)} at step {step}"
-
-
-def _ticks(axis: Axis) -> Ticks:
-    """Places in the unit interval and the parameter's values there."""
-    if axis.cells is not None and (axis.choices or axis.cells <= _MOST_TICKS):
-        return [(place, shortened(_shown(axis.decode(place)), 12)) for place in _apart(axis)]
-    low, middle, high = (axis.decode(place) for place in (0.0, 0.5, 1.0))
-    log = low > 0 and abs(middle**2 / (low * high) - 1) < 0.2
-    return [(axis.encode(value), _shown(value)) for value in tick_places(low, high, log, 4)]
-
-
-def _apart(axis: Axis) -> list[float]:
-    """The places of the values of a finite parameter, without those too close to the one before."""
-    places: list[float] = []
-    for cell in range(axis.cells or 0):
-        place = axis.centre(cell)
-        if not places or place - places[-1] > 1 / _MOST_TICKS - 1e-9:
-            places.append(place)
-    return places
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _ranks(losses: Array) -> Array:
-    """From 0 for the best to 1 for the worst."""
-    return np.argsort(np.argsort(losses, kind="stable"), kind="stable") / max(len(losses) - 1, 1)
+        return f"All {seen.where} have the same value." if same else ""
+    there = "is" if len(seen.losses) == 1 else "are"
+    return f"This plot needs at least {_FEWEST} configurations with a value; there {there} {seen.where}."
 
 
 @dataclass(frozen=True)
 class ParallelCoordinates:
-    """One line for a configuration, from parameter to parameter and to its rank; the best first."""
+    """One line for a configuration, from parameter to parameter and to its value; the best first.
+
+    ``ticks`` has the labels on each axis, ``lines`` the places on them (NaN where a parameter is inactive), and
+    ``trials`` a trial of each configuration.
+    """
 
     name: str
     axes: tuple[str, ...]
-    ranges: tuple[str, ...]
+    ticks: tuple[Ticks, ...]
     lines: tuple[tuple[float, ...], ...]
     values: tuple[float, ...]
+    trials: tuple[int, ...]
     where: str
     note: str = ""
 
@@ -119,55 +143,79 @@ class ParallelCoordinates:
         title = f"{self.name}: parallel coordinates"
         if self.note:
             return Picture(title, note=self.note)
-        marks = []
+        marks: list[Mark] = []
         groups = np.minimum((np.arange(len(self.lines)) / max(len(self.lines), 1) * _SHADES).astype(int), _SHADES - 1)
         for group in sorted(set(groups.tolist()), reverse=True):
-            chosen = [self.lines[i] for i in np.flatnonzero(groups == group)]
-            x, y = joined((range(len(line)), line) for line in chosen)
+            chosen = [(self.trials[i], range(len(self.axes)), self.lines[i]) for i in np.flatnonzero(groups == group)]
             label = {0: "best eighth", _SHADES - 1: "worst eighth"}.get(group, "")
-            marks.append(Line(x, y, shade(group / (_SHADES - 1) * 0.95), label, opacity=0.75))
-        ticks = [(i, f"{axis} ({span})") for i, (axis, span) in enumerate(zip(self.axes, self.ranges, strict=True))]
-        y_ticks = [(0.0, "low"), (1.0, "high")]
-        span = (-0.2, len(self.axes) - 0.8)
+            marks.append(Line(**joined(chosen), color=grade(group / (_SHADES - 1)), label=label, opacity=0.75))
+        for i, ticks in enumerate(self.ticks):
+            marks.append(Line((i, i), (0.0, 1.0), INK, width=1.0))
+            marks.append(Words([float(i)] * len(ticks), [at for at, _ in ticks], [label for _, label in ticks]))
+        names = list(enumerate(self.axes))
+        span = (-0.2, len(self.axes) - 0.4)
         return Picture(
-            title, (Panel(marks, self.where, x_ticks=ticks, y_ticks=y_ticks, x_range=span, y_range=(-0.05, 1.05)),)
+            title, (Panel(marks, self.where, x_ticks=names, y_ticks=(), x_range=span, y_range=(-0.05, 1.05)),)
         )
 
 
 @Plot
-def parallel(study: Source, *, step: int | None = None) -> ParallelCoordinates:
-    """Parallel coordinates: every configuration as a line through its parameters, coloured by rank."""
+def parallel(study: Source, *, step: Step = "best", **_: Unpack[FigureOptions]) -> ParallelCoordinates:
+    """Parallel coordinates: every configuration as a line through its parameters, coloured by rank.
+
+    ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
+    """
     trace = trace_of(study)
     seen = _observed(trace, step)
     order = np.argsort(seen.losses, kind="stable")
     chosen = order[thinned(len(order), _MOST_LINES)]
     values = trace.history.sign * seen.losses[chosen]
-    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
-    heights = (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
+    axis = scale(values.tolist())
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    heights = _heights(values, low, high, axis.log)
     lines = tuple((*map(float, seen.points[i]), float(h)) for i, h in zip(chosen, heights, strict=True))
-    ranges = [_range(axis) for axis in seen.axes]
-    where = _where(seen.step, len(seen.losses))
+    marked = [at for at in tick_places(low, high, axis.log, 5) if low <= at <= high] if high > low else [low]
+    value_ticks = list(zip(_heights(np.array(marked), low, high, axis.log), map(number, marked), strict=True))
     return ParallelCoordinates(
-        trace.name, (*(axis.name for axis in seen.axes), "value"),
-        (*ranges, f"{number(float(low))} to {number(float(high))}"), lines,
-        tuple(map(float, values)), where, trace.why_empty(),
+        trace.name, (*(axis.name for axis in seen.axes), "value"), (*map(ticks_of, seen.axes), value_ticks), lines,
+        tuple(map(float, values)), tuple(map(int, seen.trials[chosen])), seen.where, trace.why_empty(),
     )  # fmt: skip
 
 
-def _range(axis: Axis) -> str:
-    if axis.categorical and axis.cells and axis.cells <= 4:
-        return ", ".join(label for _, label in _ticks(axis))
-    return f"{_shown(axis.decode(0.0))} to {_shown(axis.decode(1.0))}"
+def _heights(values: Array, low: float, high: float, log: bool) -> list[float]:
+    """The places of values between the lowest and the highest, in [0, 1]."""
+    if high <= low:
+        return [0.5] * len(values)
+    heights = np.log(values / low) / np.log(high / low) if log else (values - low) / (high - low)
+    return [float(height) for height in heights]
 
 
 @dataclass(frozen=True)
 class Slice:
-    """One parameter: its values as places in [0, 1], and the value of the objective at each."""
+    """One parameter: its values as places in [0, 1], and the value of the objective at each.
+
+    ``trials`` has a trial of each configuration, and ``full`` says which were trained to the last step.
+    """
 
     parameter: str
     places: tuple[float, ...]
     values: tuple[float, ...]
     ticks: Ticks
+    trials: tuple[int, ...]
+    full: tuple[bool, ...]
+
+    def dots(self) -> list[Mark]:
+        """The configurations that were trained to the last step, and before them the others."""
+        found: list[Mark] = []
+        for full, style in ((False, STATE_STYLES["paused"]), (True, STATE_STYLES["finished"])):
+            chosen = [i for i, each in enumerate(self.full) if each == full]
+            chosen = chosen[thinned(len(chosen), _MOST_DOTS)]
+            if chosen:
+                label = "trained to the last step" if full else "trained for less"
+                x, y = [self.places[i] for i in chosen], [self.values[i] for i in chosen]
+                shown = "" if all(self.full) else label
+                found.append(Dots(x, y, style.color, shown, opacity=0.75, keys=[self.trials[i] for i in chosen]))
+        return found
 
 
 @dataclass(frozen=True)
@@ -184,26 +232,28 @@ class Slices:
         axis = scale([value for one in self.slices for value in one.values])
         panels = []
         for one in self.slices:
-            shown = thinned(len(one.values), _MOST_DOTS)
-            label = f"{self.where}{axis.remark}"
-            dots = Dots(one.places[shown], one.values[shown], category(0), label, opacity=0.6)
             panels.append(
-                Panel((dots,), one.parameter, "", "value", y_log=axis.log, x_ticks=one.ticks, x_range=(-0.04, 1.04),
-                      y_range=axis.range)
+                Panel(one.dots(), one.parameter, "", f"value{axis.remark}", y_log=axis.log, x_ticks=one.ticks,
+                      x_range=(-0.04, 1.04), y_range=axis.range)
             )  # fmt: skip
-        return Picture(title, panels)
+        return Picture(f"{title}, {self.where}", panels)
 
 
 @Plot
-def slices(study: Source, *, step: int | None = None) -> Slices:
-    """Slices: the value against each parameter."""
+def slices(study: Source, *, step: Step = "best", **_: Unpack[FigureOptions]) -> Slices:
+    """Slices: the value against each parameter.
+
+    ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
+    """
     trace = trace_of(study)
     seen = _observed(trace, step)
     values = tuple(map(float, trace.history.sign * seen.losses))
+    trials, full = tuple(map(int, seen.trials)), tuple(map(bool, seen.full))
     found = [
-        Slice(axis.name, tuple(map(float, seen.points[:, i])), values, _ticks(axis)) for i, axis in enumerate(seen.axes)
+        Slice(axis.name, tuple(map(float, seen.points[:, i])), values, ticks_of(axis), trials, full)
+        for i, axis in enumerate(seen.axes)
     ]
-    return Slices(trace.name, tuple(found), _where(seen.step, len(values)), trace.why_empty() or _no_parameter(seen))
+    return Slices(trace.name, tuple(found), seen.where, trace.why_empty() or _no_parameter(seen))
 
 
 def _no_parameter(seen: _Observed) -> str:
@@ -219,6 +269,7 @@ class Contour:
     ticks: tuple[Ticks, Ticks]
     grid: tuple[tuple[float, ...], ...]
     tried: tuple[tuple[float, float], ...]
+    trials: tuple[int, ...]
     where: str
     note: str = ""
 
@@ -232,8 +283,8 @@ class Contour:
             return Picture(title, note=self.note)
         marks = (
             Heat(self.grid, (0.0, 1.0), (0.0, 1.0), "predicted value"),
-            Dots([x for x, _ in self.tried], [y for _, y in self.tried], "#ffffff", size=5),
-            Dots([x for x, _ in self.tried], [y for _, y in self.tried], "#000000", "tried", size=3),
+            Dots([x for x, _ in self.tried], [y for _, y in self.tried], PAPER, size=5),
+            Dots([x for x, _ in self.tried], [y for _, y in self.tried], STRONG, "tried", size=3, keys=self.trials),
         )
         x, y = self.parameters
         panel = Panel(marks, self.where, x, y, False, False, *self.ticks, (0.0, 1.0), (0.0, 1.0))
@@ -241,8 +292,14 @@ class Contour:
 
 
 @Plot
-def contour(study: Source, *, x: str | None = None, y: str | None = None, step: int | None = None) -> Contour:
-    """Contour of two parameters, by default the two that matter most: what a forest fitted to the readings predicts."""
+def contour(
+    study: Source, *, x: str | None = None, y: str | None = None, step: Step = "best", **_: Unpack[FigureOptions]
+) -> Contour:
+    """Contour of the parameters ``x`` and ``y``, by default the two that matter most: what a forest fitted to the
+    readings predicts.
+
+    ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
+    """
     trace = trace_of(study)
     seen = _observed(trace, step)
     names = [axis.name for axis in seen.axes]
@@ -251,7 +308,7 @@ def contour(study: Source, *, x: str | None = None, y: str | None = None, step: 
             raise MethodError(f"{given!r} is no parameter that varies; there are {', '.join(names)}")
     note = _too_few(trace, seen) or ("" if len(names) > 1 else "A contour needs two parameters; the space has one.")
     if note:
-        return Contour(trace.name, ("", ""), ((), ()), (), (), "", note)
+        return Contour(trace.name, ("", ""), ((), ()), (), (), (), "", note)
     ranked = [names[i] for i in np.argsort(-fanova(*_fitted(seen)).share, kind="stable")]
     first = x or next(name for name in ranked if name != y)
     second = y or next(name for name in ranked if name != first)
@@ -263,8 +320,9 @@ def contour(study: Source, *, x: str | None = None, y: str | None = None, step: 
     guess = predicted(*_fitted(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
     grid = tuple(tuple(map(float, row)) for row in trace.history.sign * guess)
     tried = tuple((float(point[i]), float(point[j])) for point in _fitted(seen)[0])
-    ticks = (_ticks(seen.axes[i]), _ticks(seen.axes[j]))
-    return Contour(trace.name, (first, second), ticks, grid, tried, _where(seen.step, len(seen.losses)))
+    ticks = (ticks_of(seen.axes[i]), ticks_of(seen.axes[j]))
+    trials = tuple(map(int, seen.trials[thinned(len(seen.losses), _MOST_FITTED)]))
+    return Contour(trace.name, (first, second), ticks, grid, tried, trials, seen.where)
 
 
 Kind = Literal["fanova", "permutation"]
@@ -302,8 +360,10 @@ class Importances:
 
 
 @Plot
-def importance(study: Source, *, kind: Kind = "fanova", step: int | None = None) -> Importances:
-    """Importance of the parameters, by functional analysis of variance on a forest ("fanova") or by permutation.
+def importance(study: Source, *, kind: Kind = "fanova", step: Step = "best", **_: Unpack[FigureOptions]) -> Importances:
+    """Importance of the parameters; ``kind`` is functional analysis of variance on a forest ("fanova") or permutation.
+
+    ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
 
     Shares of fanova that add up to less than 1 leave the rest to interactions. Trust it as far as the forest explains
     readings that it has not seen.
@@ -319,5 +379,5 @@ def importance(study: Source, *, kind: Kind = "fanova", step: int | None = None)
     order = np.argsort(-found.share, kind="stable")
     return Importances(
         trace.name, kind, tuple(seen.axes[i].name for i in order), tuple(map(float, found.share[order])),
-        tuple(map(float, found.deviation[order])), found.fit, _where(seen.step, len(seen.losses)),
+        tuple(map(float, found.deviation[order])), found.fit, seen.where,
     )  # fmt: skip

@@ -18,7 +18,10 @@ Shape = Literal["circle", "cross", "square", "triangle"]
 
 @dataclass(frozen=True)
 class Line:
-    """Points joined by a line. NaN leaves a gap, so that one mark can hold many curves; ``steps`` holds each value."""
+    """Points joined by a line. NaN leaves a gap, so that one mark can hold many curves; ``steps`` holds each value.
+
+    ``keys`` has the trial of each point, for pages where a point can be clicked.
+    """
 
     x: Numbers
     y: Numbers
@@ -28,10 +31,13 @@ class Line:
     width: float = 1.5
     opacity: float = 1.0
     steps: bool = False
+    keys: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
 class Dots:
+    """Single points; ``keys`` has the trial of each."""
+
     x: Numbers
     y: Numbers
     color: str | Sequence[str]
@@ -39,6 +45,7 @@ class Dots:
     shape: Shape = "circle"
     size: float = 4.0
     opacity: float = 1.0
+    keys: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,10 @@ class Band:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars from ``start`` to ``end`` at the heights ``y``; ``errors`` are half-widths around the ends."""
+    """Horizontal bars from ``start`` to ``end`` at the heights ``y``; ``errors`` are half-widths around the ends.
+
+    ``keys`` has the trial of each.
+    """
 
     y: Numbers
     start: Numbers
@@ -64,6 +74,7 @@ class Bars:
     label: str = ""
     errors: Numbers | None = None
     thickness: float = 0.7
+    keys: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,15 @@ class Heat:
 
 
 @dataclass(frozen=True)
+class Words:
+    """Short texts to the right of points, readable on top of other marks."""
+
+    x: Numbers
+    y: Numbers
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Cells:
     """A table instead of axes."""
 
@@ -84,7 +104,7 @@ class Cells:
     rows: Sequence[Sequence[str]]
 
 
-Mark = Line | Dots | Band | Bars | Heat | Cells
+Mark = Line | Dots | Band | Bars | Heat | Words | Cells
 Ticks = Sequence[tuple[float, str]]
 
 
@@ -162,11 +182,13 @@ def thinned(count: int, most: int = 2000) -> slice:
     return slice(None, None, -(-count // most) or 1)
 
 
-def joined(curves: Iterable[tuple[Numbers, Numbers]]) -> tuple[list[float], list[float]]:
-    """Many curves as one, with gaps between them."""
+def joined(curves: Iterable[tuple[int, Numbers, Numbers]]) -> dict[str, Any]:
+    """Many curves as the points and keys of one line, with gaps between them; each curve is that of a trial."""
     x: list[float] = []
     y: list[float] = []
-    for xs, ys in curves:
+    keys: list[int] = []
+    for trial, xs, ys in curves:
         x += [*map(float, xs), float("nan")]
         y += [*map(float, ys), float("nan")]
-    return x, y
+        keys += [trial] * (len(xs) + 1)
+    return {"x": x, "y": y, "keys": keys}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, get_args
+from inspect import Parameter, signature
+from typing import Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, get_args
 
 from shoestring.errors import MethodError
 from shoestring.plots.picture import Picture, drawable
@@ -12,6 +13,13 @@ from shoestring.plots.svg import svg
 
 Backend = Literal["matplotlib", "plotly", "svg"]
 _MODULES = {"matplotlib": "with_matplotlib", "plotly": "with_plotly"}
+
+
+class FigureOptions(TypedDict, total=False):
+    """The options that every plot has, in the signatures that editors and type checkers read."""
+
+    backend: Backend
+    width: int
 
 
 class Drawable(Protocol):
@@ -31,12 +39,35 @@ class Plot(Generic[P, R]):
     ``width`` is in pixels.
     """
 
-    def __init__(self, data: Callable[P, R]) -> None:
-        self.data = data
-        self.__name__, self.__doc__, self.__module__ = data.__name__, data.__doc__, data.__module__
+    def __init__(self, make: Callable[P, R]) -> None:
+        self._make = make
+        self.__name__, self.__doc__, self.__module__ = make.__name__, make.__doc__, make.__module__
+        own = signature(make, eval_str=False)
+        named = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        figure = [
+            Parameter("backend", Parameter.KEYWORD_ONLY, default="matplotlib", annotation="Backend"),
+            Parameter("width", Parameter.KEYWORD_ONLY, default=800, annotation="int"),
+        ]
+        self.__signature__ = own.replace(parameters=[*named, *figure], return_annotation="Any")
 
-    def __call__(self, *given: Any, backend: Backend = "matplotlib", width: int = 800, **options: Any) -> Any:
-        return render(self.data(*given, **options).picture(), backend, width)
+    def __call__(self, *given: P.args, **options: P.kwargs) -> Any:
+        own: dict[str, Any] = dict(options)
+        backend, width = own.pop("backend", "matplotlib"), own.pop("width", 800)
+        return render(self._record(*given, **own).picture(), backend, width)
+
+    def data(self, *given: P.args, **options: P.kwargs) -> R:
+        """The record of what the plot shows."""
+        unused = sorted({"backend", "width"} & set(options))
+        if unused:
+            raise MethodError(f"data makes no figure, so it takes no {' and no '.join(unused)}")
+        return self._record(*given, **options)
+
+    def _record(self, *given: Any, **options: Any) -> R:
+        known = self.__signature__.parameters
+        for name in options:
+            if name not in known:
+                raise MethodError(f"{self.__name__} has no option {name!r}; it has {', '.join(list(known)[1:])}")
+        return self._make(*given, **options)
 
 
 def render(picture: Picture, backend: Backend = "matplotlib", width: int = 800) -> Any:

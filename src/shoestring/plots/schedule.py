@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 from shoestring.plots.picture import Bars, Cells, Panel, Picture, bar_range
-from shoestring.plots.plot import Plot
+from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import PALE, STATE_STYLES, shade
 from shoestring.views.formatting import duration, number
 from shoestring.views.trace import Source, Span, Trace, trace_of
@@ -33,12 +34,16 @@ class Rung:
 
 @dataclass(frozen=True)
 class Bar:
-    """A stretch of work on one worker, in seconds since the first grant; ``kind`` is what it is coloured by."""
+    """A stretch of work of a trial on one worker, in seconds since the first grant.
+
+    ``kind`` is what it is coloured by.
+    """
 
     worker: int
     begin: float
     end: float
     kind: str
+    trial: int
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Rungs:
 
 
 @Plot
-def rungs(study: Source) -> Rungs:
+def rungs(study: Source, **_: Unpack[FigureOptions]) -> Rungs:
     """Rungs and brackets: how many trials reached and passed each rung, and a Gantt chart of the workers by rung.
 
     The bracket of a configuration is the step of its first grant: that is what brackets of Hyperband differ in.
@@ -139,7 +144,7 @@ class Workers:
 
 
 @Plot
-def workers(study: Source) -> Workers:
+def workers(study: Source, **_: Unpack[FigureOptions]) -> Workers:
     """Worker timeline: what each worker ran, by how the trials ended, and how long it was idle."""
     trace = trace_of(study)
     names, bars = _bars(trace, lambda span: span.how)
@@ -178,7 +183,7 @@ def _bars(trace: Trace, kind: Callable[[Span], str]) -> tuple[tuple[str, ...], t
             lanes.append((span.worker, 0.0))
         names.setdefault(span.worker, f"worker {len(names) + 1}")
         lanes[lane] = (span.worker, end)
-        bars.append(Bar(lane, begin, end, kind(span)))
+        bars.append(Bar(lane, begin, end, kind(span), span.trial))
     labels = _labels([names[worker] for worker, _ in lanes])
     return tuple(labels), tuple(bars)
 
@@ -203,7 +208,7 @@ def _timeline(bars: tuple[Bar, ...], workers: tuple[str, ...], colors: dict[str,
             y = [float(shown - 1 - bar.worker) for bar in chosen]
             begin, end = [bar.begin for bar in chosen], [bar.end for bar in chosen]
             thickness = STATE_STYLES[kind].thickness if kind in STATE_STYLES else 0.7
-            marks.append(Bars(y, begin, end, color, kind, thickness=thickness))
+            marks.append(Bars(y, begin, end, color, kind, thickness=thickness, keys=[bar.trial for bar in chosen]))
     left_out = f", {len(workers) - shown} more not shown" if len(workers) > shown else ""
     title = f"{len(workers)} workers{left_out}" if len(workers) > 1 else ""
     ticks = [(float(shown - 1 - i), name) for i, name in enumerate(workers[:shown])]

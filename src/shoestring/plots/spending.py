@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from shoestring.core.budget import UNITS
 from shoestring.errors import BudgetError
 from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thinned
-from shoestring.plots.plot import Plot
+from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, category, scale
 from shoestring.views.formatting import amount, number
 from shoestring.views.trace import Source, Trace, trace_of
@@ -20,7 +21,10 @@ _MOST_BARS = 12
 
 @dataclass(frozen=True)
 class OptimisationHistory:
-    """Every reading at what had been spent by then, and the best so far. ``limit`` is the budget, if it has one."""
+    """Every reading at what had been spent by then, and the best so far. ``limit`` is the budget, if it has one.
+
+    ``trials`` has the trial of each reading, and ``bests`` that of the best so far.
+    """
 
     name: str
     unit: str
@@ -28,20 +32,29 @@ class OptimisationHistory:
     values: tuple[float, ...]
     best: tuple[float, ...]
     limit: float | None
+    trials: tuple[int, ...]
+    bests: tuple[int, ...]
     note: str = ""
+    log: bool | None = None
 
     def picture(self) -> Picture:
         title = f"{self.name}: best value against the budget"
         if self.note:
             return Picture(title, note=self.note)
-        axis = scale(self.values)
+        axis = scale(self.values, self.log)
         shown = thinned(len(self.values))
         turns = _turns(self.best)
         spent, best = [self.spent[i] for i in turns], [self.best[i] for i in turns]
         marks = (
-            Dots(self.spent[shown], self.values[shown], STATE_STYLES["paused"].color, "reading", opacity=0.8),
-            Line(spent, best, STATE_STYLES["finished"].color, "best so far", width=2.2, steps=True),
-        )
+            Dots(
+                self.spent[shown], self.values[shown], STATE_STYLES["paused"].color, "reading", opacity=0.8,
+                keys=self.trials[shown],
+            ),
+            Line(
+                spent, best, STATE_STYLES["finished"].color, "best so far", width=2.2, steps=True,
+                keys=[self.bests[i] for i in turns],
+            ),
+        )  # fmt: skip
         x_range = (-0.02 * self.limit, 1.02 * self.limit) if self.limit else None
         panel = Panel(
             marks, "", f"{self.unit} spent{axis.remark}", "value", False, axis.log, None, None, x_range, axis.range
@@ -55,16 +68,27 @@ def _turns(values: Sequence[float]) -> list[int]:
 
 
 @Plot
-def history(study: Source, *, unit: str | None = None) -> OptimisationHistory:
-    """Optimisation history: the readings and the best so far, with the budget on the x axis."""
+def history(
+    study: Source, *, unit: str | None = None, log: bool | None = None, **_: Unpack[FigureOptions]
+) -> OptimisationHistory:
+    """Optimisation history: the readings and the best so far, with the budget on the x axis.
+
+    ``unit`` is that of the budget, and ``log`` whether the values have a logarithmic axis (None: if they span orders
+    of magnitude).
+    """
     trace = trace_of(study)
     unit = _known_unit(trace, unit)
     spent = trace.spent(unit)[trace.reported]
     losses = np.array([loss for _, _, loss in trace.history.readings])
     sign, note = trace.history.sign, trace.why_empty()
-    best = np.minimum.accumulate(losses) if len(losses) else losses
+    best = np.minimum.accumulate(losses)
     limit = trace.history.ledger.budget.limits().get(unit)
-    return OptimisationHistory(trace.name, unit, tuple(spent), tuple(sign * losses), tuple(sign * best), limit, note)
+    trials = tuple(trial.index for trial, _, _ in trace.history.readings)
+    leaders = np.maximum.accumulate(np.where(losses == best, np.arange(len(losses)), 0))
+    return OptimisationHistory(
+        trace.name, unit, tuple(spent), tuple(sign * losses), tuple(sign * best), limit, trials,
+        tuple(trials[i] for i in leaders), note, log,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,7 +116,7 @@ class BurnDown:
 
 
 @Plot
-def burn_down(study: Source) -> BurnDown:
+def burn_down(study: Source, **_: Unpack[FigureOptions]) -> BurnDown:
     """Budget burn-down: the share of each unit of the budget that is left, over time."""
     trace = trace_of(study)
     limits = trace.history.ledger.budget.limits()
@@ -144,10 +168,10 @@ class Shares:
 
 
 @Plot
-def shares(study: Source, *, unit: str | None = None) -> Shares:
+def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]) -> Shares:
     """Where the budget went: the share of each configuration, and of the grants up to each step.
 
-    By default in the unit of which the largest share is spent, but in steps rather than in evaluations if there are
+    ``unit`` is by default the one of which the largest share is spent, but steps rather than evaluations if there are
     steps: every configuration has the same number of evaluations.
     """
     trace = trace_of(study)

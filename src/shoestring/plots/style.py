@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from shoestring.plots.picture import Band, Bars, Dash, Dots, Heat, Line, Mark, Panel, Picture, Shape, bounded
+from shoestring.plots.picture import Band, Bars, Dash, Dots, Heat, Line, Mark, Panel, Picture, Shape, Words, bounded
 
 INK, PALE, PAPER = "#222222", "#d9d9d9", "#ffffff"
+# The best trial, a white rim, and a black point.
+STRONG = "#000000"
 
 # Categories: light and dark alternate, so that neighbours differ in grey.
 CATEGORIES = ("#1f4e79", "#e08e0b", "#2a9d8f", "#b5179e", "#8ecae6", "#7f4f24", "#a7c957", "#5e548e")
@@ -36,8 +39,40 @@ STATE_STYLES = {
     "lost": StateStyle("#6c757d", "dot", "cross", 0.35),
 }
 
+# Ranks from the best to the worst: those that matter stand out.
+GRADES = ("#1f4e7a", "#23688c", "#2b8499", "#4a9d9b", "#79b296", "#a9c18f", "#d3c98a", "#ecd89a")
+# Each colour on a dark background; those of a heat map stay as they are.
+DARK = {
+    INK: "#e4e7eb", PALE: "#3a424d", PAPER: "#14181d", STRONG: "#ffffff",
+    "#1f4e79": "#6cb0f0", "#e08e0b": "#f0a93a", "#2a9d8f": "#3fc4b4", "#b5179e": "#e86fd5",
+    "#8ecae6": "#8ecae6", "#7f4f24": "#c98b54", "#a7c957": "#a7c957", "#5e548e": "#a89ce0",
+    "#74b6d8": "#4d86b3", "#d62839": "#ff7482", "#6c757d": "#98a2ad",
+    "#1f4e7a": "#9be1ff", "#23688c": "#79cdec", "#2b8499": "#5bb7d2", "#4a9d9b": "#4ba0ae",
+    "#79b296": "#4b888a", "#a9c18f": "#526f69", "#d3c98a": "#5c5f4d", "#ecd89a": "#66553a",
+}  # fmt: skip
+_COLOR = re.compile("#[0-9a-f]{6}")
+
+
+def darkened(document: str) -> str:
+    """A document with the colours for a dark background.
+
+    >>> darkened('<text fill="#222222">')
+    '<text fill="#e4e7eb">'
+    """
+    return _COLOR.sub(lambda found: DARK.get(found[0], found[0]), document)
+
+
 # From dark to light at an even pace, so that it reads the same in grey.
 _SHADES = np.array([(68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37)], dtype=float)
+
+
+def grade(share: float) -> str:
+    """The colour of a rank: 0 is the best and stands out, 1 is the worst and is faint.
+
+    >>> grade(0.0), grade(1.0)
+    ('#1f4e7a', '#ecd89a')
+    """
+    return GRADES[round(min(max(share, 0.0), 1.0) * (len(GRADES) - 1))]
 
 
 def category(index: int) -> str:
@@ -143,12 +178,15 @@ class Scale:
         return f", {self.outside} beyond the axis" if self.outside else ""
 
 
-def scale(values: Sequence[float]) -> Scale:
-    """A logarithmic axis for positive values that span orders of magnitude; far outliers are left out elsewhere."""
+def scale(values: Sequence[float], log: bool | None = None) -> Scale:
+    """A logarithmic axis for positive values that span orders of magnitude; far outliers are left out elsewhere.
+
+    ``log`` is what was asked for, if anything; only positive values can have a logarithmic axis.
+    """
     finite = np.asarray([bounded(value) for value in values if math.isfinite(value)], dtype=float)
     if not len(finite):
         return Scale(False, None)
-    if finite.min() > 0 and finite.max() > 50 * finite.min():
+    if finite.min() > 0 and (finite.max() > 50 * finite.min() if log is None else log):
         return Scale(True, None)
     low, middle, high = np.quantile(finite, [0.02, 0.5, 0.98])
     reach = 3 * (high - low)
@@ -204,7 +242,7 @@ def limits(panel: Panel, axis: str) -> tuple[float, float]:
 
 def _values(mark: Mark, axis: str) -> Iterator[float]:
     match mark:
-        case Line() | Dots():
+        case Line() | Dots() | Words():
             yield from mark.x if axis == "x" else mark.y
         case Band():
             yield from mark.x if axis == "x" else [*mark.low, *mark.high]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from shoestring.plots.picture import Band, Bars, Cells, Dots, Heat, Line, Mark, Panel, Picture
+from shoestring.plots.picture import Band, Bars, Cells, Dots, Heat, Line, Mark, Panel, Picture, Words
 from shoestring.plots.style import (
     INK,
     PALE,
@@ -72,6 +72,12 @@ def _text(x: float, y: float, content: str, *, anchor: str = "start", size: floa
     attributes += f' font-size="{size}em" font-weight="bold"' if size else ""
     attributes += f' transform="rotate({turn:g} {x:.1f} {y:.1f})"' if turn else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{INK}"{attributes}>{escape(content)}</text>'
+
+
+def _on_top(x: float, y: float, content: str) -> str:
+    """A text with a rim, readable on top of lines."""
+    rim = f'stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{INK}" {rim}>{escape(content)}</text>'
 
 
 def _paragraph(text: str, width: int, y: float, font: int) -> Iterator[str]:
@@ -249,6 +255,9 @@ class _Axes:
                 yield from self._bars(mark)
             case Heat():
                 yield from self._heat(mark)
+            case Words():
+                for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
+                    yield _on_top(self.x(x) + 0.4 * self.font, self.y(y) + 0.35 * self.font, text)
 
     def _bars(self, bars: Bars) -> Iterator[str]:
         tall = abs(self.y(1) - self.y(0)) * bars.thickness

@@ -10,10 +10,11 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from shoestring.plots.picture import Band, Bars, Cells, Dots, Heat, Line, Mark, Panel, Picture
-from shoestring.plots.style import INK, PALE, SHADES, Layout, layout, shortened, turned
+from shoestring.plots.picture import Band, Bars, Cells, Dots, Heat, Line, Mark, Panel, Picture, Words
+from shoestring.plots.style import INK, PALE, PAPER, SHADES, Layout, layout, shortened, turned
 
 _DPI = 100
 _SHAPES = {"circle": "o", "cross": "x", "square": "s", "triangle": "^"}
@@ -162,6 +163,11 @@ def _draw(axes: Any, mark: Mark, points: float) -> None:
             bar = axes.figure.colorbar(image, ax=axes, fraction=0.06)
             bar.set_label(shortened(mark.label, 40), fontsize=points)
             bar.ax.tick_params(labelsize=points)
+        case Words():
+            rim = [withStroke(linewidth=2.5, foreground=PAPER)]
+            for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
+                offset = {"xytext": (0.4 * points, 0), "textcoords": "offset points", "va": "center"}
+                axes.annotate(text, (x, y), fontsize=points, color=INK, path_effects=rim, **offset)
 
 
 def _draw_table(axes: Any, cells: Cells, points: float, wide: int) -> None:

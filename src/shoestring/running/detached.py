@@ -16,6 +16,7 @@ from shoestring.core.history import TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.errors import ReadingError
 from shoestring.objectives.trial_files import files_of
+from shoestring.running.retention import recommended_steps
 from shoestring.spaces.codec import deep_copy
 
 
@@ -78,9 +79,9 @@ class Detached:
     def tidy(self, trial: int) -> None:
         """Delete the copies that are not needed any more, now that the reading is in the log."""
         record = self._journal.history.trials[trial]
-        recommended = record.recommended.step if record.recommended else 0
         files = files_of(self._files, trial, record.holders)
-        files.prune(record.step, recommended, ended=record.state not in ("running", "paused"))
+        wanted = recommended_steps(self._journal.history, record)
+        files.prune(record.step, wanted, ended=record.state not in ("running", "paused"))
 
 
 def _grant(trial: TrialRecord, start: int, reason: str) -> Grant:

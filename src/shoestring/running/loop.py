@@ -10,12 +10,14 @@ import math
 import re
 import time
 from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
 from typing import Any
 
 from shoestring.core.decisions import Done
 from shoestring.core.events import Closing
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.core.journal import Journal
+from shoestring.core.remarks import noted_trial
 from shoestring.errors import EverythingFailed, ShoestringError, StorageError
 from shoestring.executors.base import Executor, Session
 from shoestring.executors.inline import Inline
@@ -27,7 +29,7 @@ from shoestring.running.callbacks import Callbacks
 from shoestring.running.limits import Limits
 from shoestring.running.messages import Messages
 from shoestring.running.options import RunOptions
-from shoestring.running.retention import DEFAULT_KEEP, Retention
+from shoestring.running.retention import DEFAULT_KEEP, Retention, recommended_steps
 
 # An objective that fails this often before its first success, or this often in a row in the same way, is broken, or
 # what it needs is gone; the study can be resumed.
@@ -213,6 +215,8 @@ class Loop:
         if trial.index not in self.own:  # stopped in the same round
             return
         self.seconds_used[trial.index] += report.seconds
+        if report.remarks is not None:
+            self.journal.put(partial(noted_trial, trial=trial.index, remarks=report.remarks))
         # A trial that repeats steps may fail before it is as far as the log; those steps are charged already.
         used = 0 if report.how == "finished" else max(0, report.step - trial.step)
         if report.how == "reading":
@@ -264,8 +268,8 @@ class Loop:
     def tidy_files(self, trial: TrialRecord) -> None:
         """Delete the snapshots that are no longer needed. The trial may be the best, whatever became of it."""
         files = files_of(self.files, trial.index, trial.holders)
-        step, goes_on = trial.recommended.step if trial.recommended else 0, trial.state in ("running", "paused")
-        files.prune(trial.step, step, ended=not goes_on)
+        goes_on = trial.state in ("running", "paused")
+        files.prune(trial.step, recommended_steps(self.journal.history, trial), ended=not goes_on)
         if goes_on:
             return
         if trial.state != "finished":

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from shoestring.core.history import TrialRecord
+from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.recommendation import advised_best
 from shoestring.errors import MethodError
@@ -25,8 +25,14 @@ def check_keep(keep: object) -> None:
         )
 
 
+def recommended_steps(history: History, trial: TrialRecord) -> set[int]:
+    """The steps of a trial whose checkpoints may be wanted: the recommended one, and those on the front."""
+    steps = {point.step for point in history.front if point.trial is trial}
+    return steps | {trial.recommended.step} if trial.recommended else steps
+
+
 class Retention:
-    """Deletes the files of ended trials, but for the best ``keep`` and that of ``study.best``, whatever it is."""
+    """Deletes the files of ended trials, but for the best ``keep`` and those that the study recommends."""
 
     def __init__(self, directory: Path, journal: Journal, keep: int | None) -> None:
         self._directory = directory
@@ -53,16 +59,17 @@ class Retention:
             return
         best, loss = advised_best(self._history, self._journal.current_method), self._loss()
         self._ended.sort(key=lambda trial: (loss(trial), trial.index))
+        needed = {point.trial.index for point in self._history.front} | ({best.trial} if best else set())
         for dropped in self._ended[self._keep :]:
-            if best is None or dropped.index != best.trial:
-                files_of(self._directory, dropped.index, dropped.holders).delete()
+            if dropped.index not in needed:
+                files_of(self._directory, dropped.index, dropped.holders).delete(dropped.step)
                 self._ended.remove(dropped)
 
     def _loss(self) -> Callable[[TrialRecord], float]:
         """What ``study.best`` compares trials by: with several trials of a configuration, the mean at the last step."""
         trials = self._history.trials
         if len(trials) == len(self._history.arms):
-            return lambda trial: trial.recommended.loss if trial.recommended else math.inf
+            return _recommended_loss
         step = max(trial.step for trial in trials)
 
         def mean(trial: TrialRecord) -> float:
@@ -81,3 +88,9 @@ class Retention:
                 self.end(trial)
             if trial.state != "running" and trial.worker == worker:
                 files_of(self._directory, trial.index, trial.holders).settle(trial.step)
+
+
+def _recommended_loss(trial: TrialRecord) -> float:
+    """The loss that the study's rule finds; without a feasible reading a trial comes last."""
+    found = trial.recommended
+    return found.loss if found and trial.is_feasible(found.step) else math.inf

@@ -33,6 +33,7 @@ from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
 from shoestring.core.untried import random_config
 from shoestring.errors import MethodError
+from shoestring.models.acquisition import ACQUISITIONS
 from shoestring.models.maximise import snapped
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, uniform
@@ -184,8 +185,6 @@ class BOES:
         self, history: History, known: TrainingSet, surrogate: Surrogate | None, points: Array, margin: float
     ) -> dict[str, Array]:
         """Algorithm 5, lines 3 and 4: what each model makes of each candidate. Shapes (m,)."""
-        from shoestring.models.acquisition import ACQUISITIONS
-
         acquire, Z = ACQUISITIONS[self.acquisition], embedding(history)(points)
         scores: dict[str, Array] = {}
         for model in self.models:

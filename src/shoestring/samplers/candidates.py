@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +10,8 @@ from shoestring._arrays import Array
 from shoestring.core.history import History
 from shoestring.core.untried import free_rows, tried
 from shoestring.errors import MethodError
+from shoestring.models.embedding import Embedding
 from shoestring.spaces.codec import Codec
-
-if TYPE_CHECKING:
-    from shoestring.models.embedding import Embedding
 
 # Of a table with more free rows than this, a random part is scored.
 _MOST_ROWS = 2000
@@ -36,14 +34,12 @@ def embedding(history: History) -> Embedding:
     """How the axes of a study become columns for models."""
 
     def make() -> Embedding:
-        from shoestring.models.embedding import Embedding  # here because designs, which grids use, need no model
-
         check_modelled(history)
         codec = history.codec
         optional = [bool(codec.space.parent_conditions_of[name]) for name in codec.names]
         return Embedding(codec.choices, np.array(optional, dtype=bool))
 
-    return history.cached("embedding", make)
+    return history.constant("embedding", make)
 
 
 def latin(rng: np.random.Generator, m: int, d: int) -> Array:

@@ -12,6 +12,7 @@ from shoestring.core.history import History
 from shoestring.core.options import check_whole
 from shoestring.core.randomness import generator
 from shoestring.core.untried import random_config, tried
+from shoestring.core.weighing import Judges
 from shoestring.samplers.candidates import check_modelled, latin
 from shoestring.spaces.codec import Codec
 
@@ -20,6 +21,7 @@ from shoestring.spaces.codec import Codec
 class Random:
     """Independent draws from the space."""
 
+    judges: ClassVar[Judges] = "nothing"
     reference: ClassVar[str] = "Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 2012"
 
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
@@ -31,6 +33,7 @@ class Grid:
     """Every combination once, in order; real ranges and long integer ranges at ``resolution`` values."""
 
     resolution: int = 5
+    judges: ClassVar[Judges] = "nothing"
 
     def __post_init__(self) -> None:
         check_whole(self, "how many values a parameter has in the grid, a whole number", resolution=1)
@@ -52,6 +55,7 @@ class LatinHypercube:
     """Draws that fill the space evenly: of each ``size`` in a row, one in every slice of each axis."""
 
     size: int = 32
+    judges: ClassVar[Judges] = "nothing"
     reference: ClassVar[str] = "McKay, Beckman and Conover, A comparison of three methods, Technometrics 1979"
 
     def __post_init__(self) -> None:

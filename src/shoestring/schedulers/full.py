@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from shoestring.core.decisions import Decision, Done, Start
 from shoestring.core.history import History
+from shoestring.core.weighing import Judges
 from shoestring.schedulers.rungs import cut_short
 
 
 @dataclass(frozen=True)
 class Full:
     """Every trial runs to ``max_resource`` (one step for an objective that returns once)."""
+
+    judges: ClassVar[Judges] = "nothing"
 
     def next(self, history: History, may_start: bool = True) -> Decision:
         full = history.max_resource or 1

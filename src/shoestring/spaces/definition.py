@@ -45,6 +45,12 @@ def space(*parts: Any, **parameters: Any) -> ConfigSpace.ConfigurationSpace:
             )
     named.update(parameters)
     _refuse_twice(result, named)
+    for name, spec in named.items():
+        if isinstance(spec, (When, Forbid)):
+            raise SpaceError(
+                f"parameter {name!r} is a rule: give its range here and the rule before the parameters, "
+                f"ss.space(ss.when({name!r}, ...), {name}=(0.0, 1.0), ...)"
+            )
     result.add([parameter(name, spec) for name, spec in named.items()])
     return _checked(add_rules(result, rules) if rules else result)
 

@@ -71,7 +71,7 @@ def parameter(name: str, spec: Any) -> Any:
         return _parameter(name, spec)
     except Exception as error:  # ConfigSpace raises what it raises
         raise SpaceError(
-            f"parameter {name!r} is {brief(spec)}, which is no range, choice or constant ({error}); "
+            f"parameter {name!r} is {brief(spec)}, which is not a range, choice or constant ({error}); "
             "write (low, high), ss.log(low, high), ss.ints(low, high, step=...), a list of choices or one value"
         ) from None
 

@@ -51,10 +51,21 @@ def when(parameters: str | Sequence[str], *comparisons: str, **values: Any) -> W
     >>> len(space.conditions)
     3
     """
-    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    names = (parameters,) if isinstance(parameters, str) else _as_names(parameters)
     if not names or not (comparisons or values):
         raise SpaceError("write which parameters are active, and when: ss.when('svc_c', classifier='SVC')")
     return When(names, comparisons, values)
+
+
+def _as_names(given: object) -> tuple[str, ...]:
+    """The parameters of a rule; a range in their place is a mistake that other libraries invite."""
+    names = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not all(isinstance(name, str) for name in names):
+        raise SpaceError(
+            f"ss.when() got {given!r} where the name of a parameter belongs: give the name here and its range in the "
+            "space, ss.space(ss.when('svc_c', classifier='SVC'), svc_c=ss.log(1e-3, 1e3), classifier=[...])"
+        )
+    return names
 
 
 def forbid(*comparisons: str, **values: Any) -> Forbid:

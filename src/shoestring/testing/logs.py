@@ -16,6 +16,7 @@ from shoestring.core.events import (
     Closed,
     Event,
     Granted,
+    Noted,
     Opened,
     Released,
     Reported,
@@ -41,6 +42,9 @@ EVERY_KIND: tuple[Event, ...] = (
     Released(1700000001.25, 0, "by hand"),
     Closed(1700000001.5, 0, "failed", "ValueError: 'ü'\n", 1, 0.5, 0.25, 0.125),
     Stopped(1700000001.75, "enough"),
+    Noted(1700000001.75, 0, ("it \n 'diverged'", "ü"), {"git": "1a2b", "sizes": [1, 2.5], "none": None}),
+    Noted(1700000001.75, None, ("a note",), None, ("one", "two")),
+    Reported(1700000001.8, 0, 2, 0.5, details={"text": "nan", "table": [[1], {"a": True}]}),
     BUDGETED,
 )  # fmt: skip
 

@@ -12,7 +12,8 @@ def trial_record(trial: TrialRecord) -> dict[str, Any]:
     """A trial as plain values."""
     names = ("arm", "replicate", "config", "seed", "state", "step", "until", "message")
     readings = [_reading_record(step, reading) for step, reading in trial.readings.items()]
-    return {"trial": trial.index, **{name: getattr(trial, name) for name in names}, "readings": readings}
+    said = {name: kept for name, kept in (("notes", trial.notes), ("attributes", trial.attributes)) if kept}
+    return {"trial": trial.index, **{name: getattr(trial, name) for name in names}, **said, "readings": readings}
 
 
 def _reading_record(step: int, reading: Reading) -> dict[str, Any]:

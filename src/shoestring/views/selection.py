@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from shoestring._tables import with_own_names
 from shoestring.core.history import History, TrialRecord
 from shoestring.errors import ReadingError
 
@@ -79,9 +80,14 @@ def _value(text: str) -> float | str:
 
 
 def row_of(trial: TrialRecord, sign: float) -> dict[str, Any]:
-    """The columns of a trial; a parameter that is called like one of them is written as config.NAME."""
+    """The columns of a trial: ours, its parameters, note, attributes, and the metrics of its recommended step.
+
+    One that is called like a column before it is written as config.NAME, attribute.NAME or metric.NAME.
+    """
     row: dict[str, Any] = dict(zip(_COLUMNS, cells_of(trial, sign), strict=True))
-    return row | {f"config.{name}" if name in row else name: value for name, value in trial.config.items()}
+    row = with_own_names(row, "config", trial.config)
+    row = with_own_names(row | {"note": "; ".join(trial.notes) or None}, "attribute", trial.attributes)
+    return with_own_names(row, "metric", trial.metrics)
 
 
 def cells_of(trial: TrialRecord, sign: float) -> tuple[Any, ...]:

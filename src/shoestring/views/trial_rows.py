@@ -7,10 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 from shoestring._tables import with_own_names
 from shoestring.core.history import TrialRecord
+from shoestring.core.journal import Journal
 from shoestring.core.readings import Reading
 
 if TYPE_CHECKING:
     import pandas
+
+
+class HasTables:
+    """The part of a study that gives its trials and readings as rows and data frames."""
+
+    _journal: Journal
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The readings as plain rows; a trial without a reading has one row with an empty value."""
+        history = self._journal.history
+        with self._journal.lock:
+            self._journal.sync()
+            return [row for trial in history.trials for row in reading_rows(trial)]
+
+    def frame(self) -> pandas.DataFrame:
+        """The readings as a pandas DataFrame, one row per reading (needs pandas)."""
+        return frame(self.rows(), "study.frame() needs pandas: pip install pandas, or use study.rows()")
+
+    def trials_frame(self) -> pandas.DataFrame:
+        """The trials as a pandas DataFrame, one row per trial, with notes, metrics, configuration and attributes.
+        ``value`` is what the study's rule makes of the readings, at ``step``; metrics are of that step (needs pandas).
+        """
+        history = self._journal.history
+        with self._journal.lock:
+            self._journal.sync()
+            rows = [summary_row(trial) for trial in history.trials]
+        return frame(rows, "study.trials_frame() needs pandas: pip install pandas, or use study.trials")
 
 
 def summary_row(trial: TrialRecord) -> dict[str, Any]:
@@ -20,7 +48,7 @@ def summary_row(trial: TrialRecord) -> dict[str, Any]:
 
 def reading_rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
     """One row for each reading; a trial without a reading has one row with an empty value."""
-    none: Reading = Reading(None)  # type: ignore[arg-type]
+    none: Reading = Reading()
     for step, reading in trial.readings.items() or [(0, none)]:
         row: dict[str, Any] = {
             "trial": trial.index,

@@ -11,47 +11,46 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
-import os
 import secrets
-import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from shoestring import plots
 from shoestring.core.history import TrialRecord
 from shoestring.errors import MethodError, ShoestringError
-from shoestring.objectives.folders import entries, is_folder, open_file
-from shoestring.views.selection import cells_of, columns_of
+from shoestring.objectives.folders import open_file
+from shoestring.plots.picture import Picture, drawable
 from shoestring.views.trace import Trace
-from shoestring.web import pages
+from shoestring.web import pages, study_page, trial_page
 from shoestring.web.actions import ACTIONS, act
+from shoestring.web.charts import CHARTS, Chart, chosen_options, draw, plotly_script, rendered
+from shoestring.web.files import download, files_of_trial
 from shoestring.web.guard import Guard, read_body
 from shoestring.web.links import url
 from shoestring.web.reader import Reader, ReaderThread, Storage
-from shoestring.web.rendering import NARROW, WIDE
+from shoestring.web.trial_table import trials_json
 
 _LONGEST_FORM = 100_000
-_LONGEST_MESSAGE = 300
-# So many files of a trial are listed, and so many are looked at.
-_MOST_FILES, _LOOKED_AT = 200, 20_000
 # Server-sent events: seconds between two comments that keep the line open.
 _QUIET = 15.0
+_MOST_COMPARED = {"trial": 6, "study": 64}
+_TYPES = {".css": "text/css", ".js": "text/javascript"}
+_STATIC = ("style.css", "theme.js", "dashboard.js", "trials.js", "charts.js", "list.js")
+THEME_COOKIE = "shoestring-theme"
 
 Answer = Callable[[Reader, Request], str]
+Draw = Callable[[Reader, Request], Picture]
 
 
 class FileConvertor(PathConvertor):
@@ -80,21 +79,24 @@ class Dashboard:
             Route("/", self._html(self.quick, lambda reader, _: pages.list_page(reader.overviews()))),
             Route("/fragment", self._html(self.quick, lambda reader, _: pages.list_body(reader.overviews()))),
             Route("/events", self._events(lambda reader, _: pages.list_version(reader.overviews()))),
-            Route("/compare", self._html(self.quick, _compare_studies)),
-            Route("/regret", self._svg(self.slow, _regret)),
-            Route("/static/style.css", self.style),
-            Route("/static/dashboard.js", self.script),
+            Route("/compare", self._html(self.slow, _compare_studies)),
+            Route("/regret", self._picture(self.slow, _regret)),
+            Route("/static/plotly.min.js", self.plotly),
+            Route("/static/{file}", self.static),
             Route(study, self._html(self.quick, self.study)),
             Route(f"{study}/fragment", self._html(self.quick, self.study_head)),
             Route(f"{study}/events", self._events(lambda reader, request: reader.version(_name(request)))),
             Route(f"{study}/trials.json", self.trials),
             Route(f"{study}/plot/{{kind}}", self.plot),
             Route(f"{study}/part/{{part}}", self._html(self.quick, _part)),
-            Route(f"{study}/curves", self._svg(self.quick, _chosen_curves)),
+            Route(f"{study}/curves", self._picture(self.quick, _chosen_curves)),
             Route(f"{study}/compare", self._html(self.quick, _compare_trials)),
             Route(f"{study}/do/{{action}}", self.act, methods=["POST"]),
-            Route(trial, self._html(self.slow, lambda *given: pages.trial_page(*_trial_content(*given)))),
-            Route(f"{trial}/fragment", self._html(self.slow, lambda *given: pages.trial_body(*_trial_content(*given)))),
+            Route(trial, self._html(self.slow, lambda *given: trial_page.trial_page(*_trial_content(*given)))),
+            Route(
+                f"{trial}/fragment",
+                self._html(self.slow, lambda *given: trial_page.trial_body(*_trial_content(*given))),
+            ),
             Route(f"{trial}/file/{{path:file}}", self.file),
         ]
 
@@ -104,9 +106,17 @@ class Dashboard:
 
         return endpoint
 
-    def _svg(self, thread: ReaderThread, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    def _picture(self, thread: ReaderThread, answer: Draw) -> Callable[[Request], Awaitable[Response]]:
+        """A picture as SVG or as values; a theme that was chosen counts more than that of the system."""
+
+        def render(reader: Reader, request: Request) -> tuple[str, str]:
+            chosen = request.cookies.get(THEME_COOKIE)
+            theme = {"theme": chosen} if chosen in ("dark", "light") else {}
+            return rendered(answer(reader, request), {**request.query_params, **theme})
+
         async def endpoint(request: Request) -> Response:
-            return Response(await thread.ask(answer, request), media_type="image/svg+xml")
+            content, media_type = await thread.ask(render, request)
+            return Response(content, media_type=media_type)
 
         return endpoint
 
@@ -134,11 +144,14 @@ class Dashboard:
 
     def study(self, reader: Reader, request: Request) -> str:
         trace = reader.trace(_name(request))
-        return pages.study_page(trace, reader.workers(trace), reader.version(trace.name), self._secret)
+        seen = study_page.Seen(trace, reader.workers(trace), reader.checkpoint(trace), self._secret)
+        return study_page.study_page(seen, reader.version(trace.name))
 
     def study_head(self, reader: Reader, request: Request) -> str:
         trace = reader.trace(_name(request))
-        return pages.study_head(trace, reader.workers(trace), self._secret)
+        return study_page.study_head(
+            study_page.Seen(trace, reader.workers(trace), reader.checkpoint(trace), self._secret)
+        )
 
     async def trials(self, request: Request) -> Response:
         """The trials that changed since a position of the log, as columns and rows of plain values."""
@@ -146,15 +159,15 @@ class Dashboard:
         position = _number(since)
         if position is None:
             raise HTTPException(400, "since must be a position of the log")
-        answer = await self.quick.ask(lambda reader: _trials_json(reader.trace(_name(request)), position))
+        answer = await self.quick.ask(lambda reader: trials_json(reader.trace(_name(request)), position))
         return Response(answer, media_type="application/json")
 
     async def plot(self, request: Request) -> Response:
-        kind = request.path_params["kind"]
-        if kind not in (*pages.PLOTS, *pages.ON_DEMAND):
+        chart = CHARTS.get(request.path_params["kind"])
+        if chart is None:
             raise HTTPException(404, "there is no such plot")
-        thread = self.quick if kind in pages.PLOTS else self.slow
-        return await self._svg(thread, lambda reader, _: _picture(reader, request, kind))(request)
+        thread = self.slow if chart.slow else self.quick
+        return await self._picture(thread, lambda reader, _: _chart(reader, request, chart))(request)
 
     async def act(self, request: Request) -> Response:
         """Change a study: an event in its log."""
@@ -173,13 +186,22 @@ class Dashboard:
 
     async def file(self, request: Request) -> Response:
         found = await self.quick.ask(_file, request)
-        return _download(found, request.path_params["path"].rpartition("/")[2])
+        return download(found, request.path_params["path"].rpartition("/")[2])
 
-    async def style(self, request: Request) -> Response:
-        return Response(pages.stylesheet(), media_type="text/css")
+    async def static(self, request: Request) -> Response:
+        name = request.path_params["file"]
+        if name not in _STATIC:
+            raise HTTPException(404, "there is no such file")
+        content = pages.stylesheet() if name == "style.css" else _static(name)
+        return Response(content, media_type=_TYPES[Path(name).suffix])
 
-    async def script(self, request: Request) -> Response:
-        return Response(_static("dashboard.js"), media_type="text/javascript")
+    async def plotly(self, request: Request) -> Response:
+        """plotly.js from the installed package; the address has its version, so a browser may keep it."""
+        path = plotly_script()
+        if path is None:
+            raise HTTPException(404, "plotly is not installed: pip install plotly")
+        kept = {"cache-control": "private, max-age=31536000, immutable"}
+        return FileResponse(path, media_type=_TYPES[".js"], headers=kept)
 
 
 def create_app(storage: Storage, *, token: str | None = None, allow_actions: bool = False) -> Starlette:
@@ -219,69 +241,49 @@ def _trial(trace: Trace, given: str) -> TrialRecord:
     return trace.history.trials[index]
 
 
-def _trials_json(trace: Trace, since: int) -> str:
-    history = trace.history
-    names = list(history.codec.space.keys())
-    changed = (trial for trial in history.trials if trace.touched[trial.index] >= since)
-    rows = [
-        [*cells, message and message[:_LONGEST_MESSAGE], *map(trial.config.get, names)]
-        for trial in changed
-        for *cells, message in [cells_of(trial, history.sign)]
-    ]
-    answer = {"position": history.position, "columns": columns_of(history), "rows": rows}
-    return json.dumps(answer, default=str, allow_nan=False, separators=(",", ":"))
-
-
-def _picture(reader: Reader, request: Request, kind: str) -> str:
-    draw, width = getattr(plots, kind), _width(request)
-    options = {"at": _moment(request)} if kind == "forecast" else {}
+def _chart(reader: Reader, request: Request, chart: Chart) -> Picture:
     trace = reader.trace(_name(request))
-    return reader.picture(
-        trace, f"{kind} {width} {options}", lambda trace: draw(trace, backend="svg", width=width, **options)
-    )
-
-
-def _moment(request: Request) -> float:
-    """One of the moments that the page offers, so that few pictures are kept."""
-    given = request.query_params.get("at")
-    return next((moment for moment in pages.MOMENTS if str(moment) == given), pages.MOMENTS[0])
-
-
-def _width(request: Request) -> int:
-    """Narrow or wide, so that few pictures are kept."""
-    return NARROW if request.query_params.get("width") == str(NARROW) else WIDE
+    options = chosen_options(trace, chart, request.query_params)
+    return reader.picture(trace, f"{chart.kind} {options}", lambda trace: draw(trace, chart, options))
 
 
 def _part(reader: Reader, request: Request) -> str:
-    if request.path_params["part"] not in pages.PARTS:
+    if request.path_params["part"] not in study_page.PARTS:
         raise HTTPException(404, "there is no such part of the page")
-    return pages.part(reader.trace(_name(request)), request.path_params["part"])
+    return study_page.part(reader.trace(_name(request)), request.path_params["part"])
 
 
-def _chosen_curves(reader: Reader, request: Request) -> str:
+def _chosen_curves(reader: Reader, request: Request) -> Picture:
     trace = reader.trace(_name(request))
     chosen = [trial.index for trial in _chosen_trials(trace, request)]
-    return str(plots.curves(trace, trials=chosen, backend="svg", width=_width(request)))
+    return drawable(plots.curves.data(trace, trials=chosen).picture())
 
 
 def _compare_trials(reader: Reader, request: Request) -> str:
     trace = reader.trace(_name(request))
-    return pages.compare_trials(trace, _chosen_trials(trace, request))
+    return trial_page.compare_trials(trace, _chosen_trials(trace, request))
 
 
 def _compare_studies(reader: Reader, request: Request) -> str:
-    return pages.compare_studies([(trace, reader.workers(trace)) for trace in _chosen_studies(reader, request)])
+    studies = [(trace, reader.workers(trace)) for trace in _chosen_studies(reader, request)]
+    return pages.compare_studies(studies, _grouping(request))
 
 
-def _regret(reader: Reader, request: Request) -> str:
+def _grouping(request: Request) -> str:
+    given = request.query_params.get("by", "")
+    return given if given in pages.GROUPINGS else next(iter(pages.GROUPINGS))
+
+
+def _regret(reader: Reader, request: Request) -> Picture:
+    groups = pages.grouped(_chosen_studies(reader, request), _grouping(request))
     try:
-        return str(plots.regret(_chosen_studies(reader, request), backend="svg", width=_width(request)))
+        return drawable(plots.regret.data(groups).picture())
     except MethodError as error:
         raise HTTPException(400, str(error)) from None
 
 
 def _chosen_studies(reader: Reader, request: Request) -> list[Trace]:
-    names = request.query_params.getlist("study")[:8]
+    names = request.query_params.getlist("study")[: _MOST_COMPARED["study"]]
     if not names:
         raise HTTPException(400, "say which studies: ?study=first&study=second")
     return [reader.trace(name) for name in names]
@@ -290,18 +292,17 @@ def _chosen_studies(reader: Reader, request: Request) -> list[Trace]:
 def _trial_content(reader: Reader, request: Request) -> tuple[Any, ...]:
     trace = reader.trace(_name(request))
     trial = _trial(trace, request.path_params["index"])
-    return trace, trial, trace.events(), _files(_folder(reader, trace.name, trial.index)), reader.version(trace.name)
+    return (
+        trace,
+        trial,
+        trace.events(),
+        files_of_trial(_folder(reader, trace.name, trial.index)),
+        reader.version(trace.name),
+    )
 
 
 def _folder(reader: Reader, name: str, trial: int) -> Path:
     return reader.log.directory() / name / f"trial-{trial}"
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files of a trial, relative to its folder; links are left out."""
-    seen = islice(entries(folder), _LOOKED_AT) if is_folder(folder.parent) else ()
-    found = (Path(name) for name, status in seen if stat.S_ISREG(status.st_mode))
-    return list(islice(found, _MOST_FILES))
 
 
 def _file(reader: Reader, request: Request) -> BinaryIO:
@@ -313,25 +314,13 @@ def _file(reader: Reader, request: Request) -> BinaryIO:
         raise HTTPException(404, "there is no such file") from None
 
 
-def _download(file: BinaryIO, name: str) -> Response:
-    """A file that is open already: a link that takes its place meanwhile changes nothing."""
-    headers = {
-        "content-length": str(os.fstat(file.fileno()).st_size),
-        "content-disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}",
-    }
-    chunks = iter(lambda: file.read(1 << 16), b"")
-    return StreamingResponse(
-        chunks, headers=headers, media_type="application/octet-stream", background=BackgroundTask(file.close)
-    )
-
-
 async def _form(request: Request) -> dict[str, str]:
     body = await read_body(request, _LONGEST_FORM)
     return {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
 def _chosen_trials(trace: Trace, request: Request) -> list[TrialRecord]:
-    given = request.query_params.getlist("trial")[:8]
+    given = request.query_params.getlist("trial")[: _MOST_COMPARED["trial"]]
     if not given or any(_number(part) is None for part in given):
         raise HTTPException(400, "say which trials: ?trial=0&trial=1")
     return [_trial(trace, part) for part in given]

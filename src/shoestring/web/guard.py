@@ -50,7 +50,9 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *((k.encode(), v.encode()) for k, v in _HEADERS.items())]
+                own = {name for name, _ in message["headers"]}
+                added = [(k.encode(), v.encode()) for k, v in _HEADERS.items() if k.encode() not in own]
+                message["headers"] = [*message["headers"], *added]
             await send(message)
 
         request = Request(scope)

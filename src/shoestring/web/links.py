@@ -21,7 +21,8 @@ def query(**lists: Iterable[object]) -> str:
     return "?" + "&".join(f"{name}={quote(str(value), safe='')}" for name, values in lists.items() for value in values)
 
 
-def at_width(source: str, width: int, version: str = "") -> str:
+def at_width(source: str, width: int, version: str = "", theme: str = "") -> str:
     """The address of a picture of some width; the version is for the browser, which then loads it again."""
     more = f"&v={quote(version, safe='')}" if version else ""
+    more += f"&theme={theme}" if theme else ""
     return f"{source}{'&' if '?' in source else '?'}width={width}{more}"

@@ -18,9 +18,8 @@ from shoestring import __version__
 from shoestring.errors import ShoestringError
 from shoestring.web.agents import PLOTS, Agents
 from shoestring.web.guard import Guard
-from shoestring.web.server import serve
 
-__all__ = ["Agents", "http_app", "mcp_server", "serve"]
+__all__ = ["Agents", "http_app", "mcp_server"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -119,7 +118,7 @@ def _writers(agents: Agents) -> list[Callable[..., Any]]:
         return agents.studies.fail(study, trial, message)
 
     def heartbeat(study: StudyName, trial: TrialNumber) -> dict[str, Any]:
-        """Keep a trial that takes long; one without a sign of life is given out again."""
+        """Keep a trial that takes long; one without a heartbeat is given out again."""
         return agents.studies.heartbeat(study, trial)
 
     def suggest(study: StudyName, config: dict[str, Any], reason: str, context: Context) -> dict[str, Any]:

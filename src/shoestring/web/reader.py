@@ -19,8 +19,11 @@ from shoestring.core.heartbeats import WorkerRecord, worker_records
 from shoestring.core.workers import ticks
 from shoestring.errors import ShoestringError, StorageError
 from shoestring.logs import open_log
+from shoestring.objectives.trial_files import checkpoint_of
+from shoestring.plots.picture import Picture
 from shoestring.views.following import Followed
-from shoestring.views.formatting import amount, method_name, number, with_unit
+from shoestring.views.formatting import amount, method_name, with_unit
+from shoestring.views.progress import best_so_far
 from shoestring.views.states import brief_state
 from shoestring.views.trace import Trace
 
@@ -37,16 +40,37 @@ Storage = str | Path | EventLog
 
 @dataclass(frozen=True)
 class Overview:
-    """A study in the list, as it was at a position of its log; ``problem`` says why it cannot be read."""
+    """A study in the list, as it was at a position of its log; ``problem`` says why it cannot be read.
+
+    ``started`` and ``seconds`` are when its first trial started and how long it ran, ``value`` is the best value, and
+    ``curve`` the best value after evenly chosen readings.
+    """
 
     name: str
     position: int = 0
     state: str = "is being read"
     method: str = ""
     spent: str = ""
-    trials: str = ""
-    best: str = ""
+    trials: int = 0
+    value: float | None = None
+    started: float | None = None
+    seconds: float = 0.0
+    curve: tuple[float, ...] = ()
     problem: str = ""
+
+
+def _overview(trace: Trace, state: str) -> Overview:
+    history, best = trace.history, trace.history.best()
+    spent = ", ".join(
+        f"{amount(unit, history.ledger.spent()[unit])} of {with_unit(unit, limit)}"
+        for unit, limit in history.ledger.budget.limits().items()
+    )
+    return Overview(
+        trace.name, history.position, state, method_name(history.opened.method), spent, len(history.trials),
+        None if best is None else best.value,
+        trace.spans[0].begin + history.drift if trace.spans else None,
+        history.ledger.seconds, tuple(best_so_far(history)),
+    )  # fmt: skip
 
 
 class Reader:
@@ -57,7 +81,7 @@ class Reader:
         self.log = open_log(storage, create=False)
         self._followed: OrderedDict[str, Followed] = OrderedDict()
         self._overviews: dict[str, Overview] = {}
-        self._pictures: OrderedDict[tuple[object, ...], str] = OrderedDict()
+        self._pictures: OrderedDict[tuple[object, ...], Picture] = OrderedDict()
 
     def trace(self, name: str) -> Trace:
         """A study, brought up to date."""
@@ -119,20 +143,7 @@ class Reader:
             trace = self.trace(name)
             if known.position == trace.history.position and not trace.history.running:
                 return known
-            history, best = trace.history, trace.history.best()
-            spent = ", ".join(
-                f"{amount(unit, history.ledger.spent()[unit])} of {with_unit(unit, limit)}"
-                for unit, limit in history.ledger.budget.limits().items()
-            )
-            return Overview(
-                name,
-                history.position,
-                brief_state(history, self.workers(trace)),
-                method_name(history.opened.method),
-                spent,
-                str(len(history.trials)),
-                "-" if best is None else number(best.value),
-            )
+            return _overview(trace, brief_state(trace.history, self.workers(trace)))
         except ShoestringError as error:
             return Overview(name, problem=str(error))
 
@@ -140,7 +151,14 @@ class Reader:
         number = self.log.find(known.name)
         return number is None or bool(self.log.read(number, known.position))
 
-    def picture(self, trace: Trace, kind: str, draw: Callable[[Trace], str]) -> str:
+    def checkpoint(self, trace: Trace) -> Path | None:
+        """The folder with the checkpoint of what a study recommends; None if there is none."""
+        best = trace.best()
+        if best is None or trace.history.trials[best.trial].foreign:
+            return None
+        return checkpoint_of(self.log.directory() / trace.name, trace.history.trials[best.trial], best.step)
+
+    def picture(self, trace: Trace, kind: str, draw: Callable[[Trace], Picture]) -> Picture:
         """A picture of a study, drawn once for every position of its log."""
         key = (trace.name, kind, trace.history.position)
         if key not in self._pictures:

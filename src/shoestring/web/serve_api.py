@@ -17,14 +17,13 @@ from shoestring.core.budget import Budget, as_budget
 from shoestring.core.readings import Reading, checked_reading
 from shoestring.core.trial_record import TrialRecord
 from shoestring.core.workers import DETACHED, ticks
-from shoestring.errors import BudgetError, EverythingFailed, ReadingError, SpaceError, StudyMismatch, StudyNotFound
+from shoestring.errors import BudgetError, EverythingFailed, ReadingError, StudyMismatch, StudyNotFound
 from shoestring.logs import open_log
-from shoestring.spaces.parameters import ints, log
+from shoestring.spaces.written import space_from_plain
 from shoestring.study import Study
 from shoestring.views.states import count_states
 
 LEASE = 300.0
-_FORMS = '{"float": [0, 1]}, {"float": [1e-4, 1], "log": true}, {"int": [1, 4]} or {"choice": ["relu", "tanh"]}'
 
 
 class AlreadyKnown(ReadingError):
@@ -73,7 +72,7 @@ class Studies:
         with self._lock:
             if name in self.names() and (known := self.study(name).budget) != limits:
                 raise StudyMismatch(f"the study {name!r} exists with a budget of {known}; it is now given as {limits}")
-            Study(space_of(space), budget=limits, storage=self._storage, name=name, **options)
+            Study(space_from_plain(space), budget=limits, storage=self._storage, name=name, **options)
         return self.state(name)
 
     def _is_open(self, name: str) -> bool:
@@ -101,7 +100,7 @@ class Studies:
         study, record = self._record(name, trial)
         fresh: dict[int, Reading] = {}
         for step, given in readings.items():
-            reading, known = checked_reading(given), record.readings.get(step)
+            reading, known = checked_reading(given, study.history.goals), record.readings.get(step)
             if known is None:
                 fresh[step] = reading
             elif known.value != reading.value:
@@ -201,24 +200,6 @@ def budget_of(given: object) -> Budget:
         return Budget(**given)
     except TypeError:
         raise BudgetError(f"the budget is {given!r:.80}; write '300 steps', or {{'steps': 300}}") from None
-
-
-def space_of(given: object) -> dict[str, Any]:
-    """A search space from JSON, in which 1 and 1.0 are the same, so that every parameter says its kind."""
-    if not isinstance(given, dict) or not given:
-        raise SpaceError(f"the space is {given!r:.80}; give an object with, for every parameter, {_FORMS}")
-    return {name: _parameter(name, spec) for name, spec in given.items()}
-
-
-def _parameter(name: str, spec: Any) -> Any:
-    match spec:
-        case {"choice": [*choices], **others} if not others:
-            return choices
-        case {"float": [int() | float() as low, int() | float() as high], **others} if others.keys() <= {"log"}:
-            return log(float(low), float(high)) if others.get("log") else (float(low), float(high))
-        case {"int": [low, high], **others} if others.keys() <= {"log", "step"}:
-            return ints(low, high, step=spec.get("step", 1), log=bool(spec.get("log")))
-    raise SpaceError(f"the parameter {name!r:.80} is {spec!r:.80}; write {_FORMS}")
 
 
 def readings_of(body: Mapping[str, Any], steps: bool) -> dict[int, object]:

@@ -1,0 +1,99 @@
+"""The page of a trial, and comparisons of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shoestring.core.events import Event
+from shoestring.core.history import TrialRecord
+from shoestring.views.formatting import cut, duration, moment, number
+from shoestring.views.states import is_over, state_words
+from shoestring.views.tables import Table
+from shoestring.views.trace import Trace
+from shoestring.web.links import query, url
+from shoestring.web.pages import page
+from shoestring.web.rendering import render
+from shoestring.web.study_page import copies_of
+
+# Events of a trial, and characters of a message.
+_MOST_EVENTS, _LONGEST = 500, 20_000
+# Of an event, what its row or its page shows anyway.
+_ELSEWHERE = ("at", "drift", "kind", "trial", "seed")
+
+
+def trial_page(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Sequence[Path], version: str) -> str:
+    name = trace.name
+    return page(
+        "trial.html", f"Trial {trial.index}", name, url("study", name, "events"), version,
+        curve=_curve(name, [trial.index]), last=len(trace.history.trials) - 1,
+        **_trial(trace, trial, events, files),
+    )  # fmt: skip
+
+
+def trial_body(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Sequence[Path], version: str) -> str:
+    """The part of a trial's page that changes while it runs."""
+    return render("trial_body.html", study=trace.name, **_trial(trace, trial, events, files))
+
+
+def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Sequence[Path]) -> dict[str, Any]:
+    own = [(position, event) for position, event in enumerate(events) if _is_of(event, trial)]
+    log = [
+        (position, moment(event.at + event.drift), event.kind, _event_line(event))
+        for position, event in own[-_MOST_EVENTS:]
+    ]
+    grants = [(f"{s.start + 1} to {s.goal}", s.reason, s.how, s.worker) for s in trace.spans if s.trial == trial.index]
+    return {
+        "trial": trial,
+        "state": state_words(trial.state, is_over(trace.history)),
+        "told": "no reading yet" if trial.recommended is None else f"recommended: {_recommended(trace, trial)}",
+        "took": duration(trial.seconds),
+        "message": cut(trial.message, _LONGEST),
+        "config": Table(["parameter", "value"], list(trial.config.items())),
+        "copies": copies_of(trial.config),
+        "metrics": Table(["metric", "value"], [(name, number(value)) for name, value in trial.metrics.items()]),
+        "grants": Table(["steps", "reason", "ended", "worker"], grants),
+        "files": files,
+        "file_url": url("study", trace.name, "trial", trial.index, "file"),
+        "events": len(own),
+        "log": Table(["event", "time", "kind", "content"], log),
+    }
+
+
+def _curve(name: str, trials: Sequence[int]) -> str:
+    return url("study", name, "curves") + query(trial=trials)
+
+
+def _is_of(event: Event, trial: TrialRecord) -> bool:
+    return getattr(event, "trial", None) == trial.index
+
+
+def _event_line(event: Event) -> str:
+    shown = ((name, getattr(event, name)) for name in event.__dataclass_fields__ if name not in _ELSEWHERE)
+    words = (f"{name} {cut(number(value))}" for name, value in shown if value not in (None, "", 0, 0.0))
+    return ", ".join(words)
+
+
+def compare_trials(trace: Trace, trials: Sequence[TrialRecord]) -> str:
+    """What differs between trials first, then what is the same."""
+    over = is_over(trace.history)
+    names = list(dict.fromkeys(name for trial in trials for name in trial.config))
+    metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
+    rows: list[tuple[str, ...]] = [("recommended", *(_recommended(trace, trial) for trial in trials))]
+    rows += [(name, *(number(trial.config.get(name, "-")) for trial in trials)) for name in names]
+    rows += [(name, *(number(trial.metrics.get(name, "-")) for trial in trials)) for name in metrics]
+    rows.append(("state", *(state_words(trial.state, over) for trial in trials)))
+    rows.append(("step", *(str(trial.step) for trial in trials)))
+    rows.append(("ran for", *(duration(trial.seconds) for trial in trials)))
+    same = [row for row in rows if len(set(row[1:])) == 1]
+    return page(
+        "compare.html", "Compare trials", trace.name, trials=[trial.index for trial in trials],
+        differ=[row for row in rows if row not in same], same=same,
+        source=_curve(trace.name, [trial.index for trial in trials]),
+    )  # fmt: skip
+
+
+def _recommended(trace: Trace, trial: TrialRecord) -> str:
+    found = trial.recommended
+    return "-" if found is None else f"{number(trace.history.sign * found.loss)} at step {found.step}"

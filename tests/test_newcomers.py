@@ -1,0 +1,173 @@
+"""Mistakes of the first hour, and the messages that they give: what was given, what is allowed, what to write."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+import shoestring as ss
+from shoestring.cli import main
+from shoestring.errors import EverythingFailed, MethodError, ObjectiveError, SpaceError
+
+SPACE = {"x": (0.0, 1.0), "width": (1, 8)}
+
+
+def one(trial):
+    return trial.config["x"]
+
+
+def tune(objective=one, space=SPACE, **options):
+    return ss.tune(objective, space, **{"budget": "3 evaluations", **options})
+
+
+@pytest.mark.parametrize("given", [ss.log(1e-3, 1.0), (0.0, 1.0), 0.5])
+def test_a_rule_with_a_range_in_place_of_a_name(given):
+    with pytest.raises(SpaceError, match=r"where the name of a parameter belongs.*svc_c=ss\.log"):
+        ss.space(ss.when(given, classifier="SVC"), classifier=["SVC", "MLP"])
+
+
+def test_a_rule_in_place_of_a_range():
+    with pytest.raises(SpaceError, match=r"'svc_c' is a rule.*ss\.space\(ss\.when\('svc_c', \.\.\.\)"):
+        ss.space(classifier=["SVC", "MLP"], svc_c=ss.when("svc_c", classifier="SVC"))
+
+
+@pytest.mark.parametrize("reading", [{"loss": 1.0, "accuracy": 0.5}, (1.0, 0.5), [1.0, 0.5]])
+def test_a_dictionary_or_a_tuple_as_reading(reading):
+    with pytest.raises(EverythingFailed, match=r"not a number.*give ss\.Reading\("):
+        tune(lambda trial: reading)
+
+
+def test_a_parameter_that_the_space_does_not_have():
+    with pytest.raises(EverythingFailed, match=r"KeyError: 'lr' \(test_newcomers\.py:\d+\); trial\.config has '"):
+        tune(lambda trial: trial.config["lr"])
+
+
+def test_a_key_error_of_another_dictionary_that_has_the_name_of_a_parameter_says_nothing_of_the_parameters():
+    with pytest.raises(EverythingFailed) as raised:
+        tune(lambda trial: {}["x"])
+    assert "trial.config has" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        (lambda: 1.0, r"the objective objective\(\) must take one argument, the trial.*trial\.config\['width'\]"),
+        (lambda x, width: x, r"objective\(x, width\) must take one argument.*functools\.partial"),
+    ],
+)
+def test_an_objective_that_does_not_take_a_trial(objective, words):
+    with pytest.raises(ObjectiveError, match=words):
+        tune(objective, {"width": (1, 8)})
+
+
+def test_an_objective_with_further_arguments_that_have_defaults_is_fine():
+    assert tune(lambda trial, factor=2: factor * trial.config["x"]).spent["evaluations"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("bayes", "gp"), ("Bayesian optimization", "gp"), ("BO", "gp"), ("successive_halving", "sh"), ("cma-es", "cmaes"),
+     ("random_search", "random"), ("hyperbnd", "hyperband"), ("TPESampler", "tpe")],
+)  # fmt: skip
+def test_the_name_of_a_method_in_another_library(name, meant):
+    with pytest.raises(MethodError, match=rf"there is no method '{name}'; did you mean '{meant}'.*\? Known are"):
+        tune(method=name)
+
+
+def test_a_class_in_place_of_a_method():
+    with pytest.raises(MethodError, match=r"the class RandomSearch: create one, RandomSearch\(\)"):
+        tune(method=ss.methods.RandomSearch)
+
+
+def test_the_place_of_an_error_is_in_your_file():
+    with pytest.raises(EverythingFailed, match=r"suggest_float.*\(test_newcomers\.py:\d+\)"):
+        tune(lambda trial: trial.suggest_float("x", 0, 1))
+
+
+def command(*words):
+    return CliRunner().invoke(main, words)
+
+
+@pytest.mark.parametrize(("given", "meant"), [("statsu", "status"), ("tune", "run"), ("ui", "dashboard")])
+def test_an_unknown_command(given, meant):
+    result = command(given)
+    assert result.exit_code == 2
+    assert f"there is no command '{given}'; did you mean '{meant}'?" in result.output
+
+
+def test_an_unknown_command_that_is_like_none():
+    assert "there is no command 'xyz'. All commands: shoestring --help" in command("xyz").output
+
+
+def test_a_script_that_reads_its_arguments_when_it_is_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr', required=True)\n"
+        "options = parser.parse_args()\nspace = {'x': (0.0, 1.0)}\ndef train(trial): return 1.0\n"
+    )
+    result = command("run", "train.py:train", "--budget", "3 evaluations")
+    assert result.exit_code == 2
+    assert "train.py ended while it was imported" in result.output
+    assert "shoestring run --param lr=log:1e-4:1 -- python train.py --lr {lr}" in result.output
+
+
+SCRIPT = """
+import sys, time
+import shoestring as ss
+
+def train(trial):
+    while True:
+        print("step", flush=True)
+        time.sleep(float(sys.argv[1]))
+        yield trial.config["x"]
+
+study = ss.tune(train, {"x": (0.0, 1.0)}, budget="8 steps", max_resource=2, method="random", STORED)
+print("spent", study.spent["steps"])
+"""
+
+
+def interrupted(tmp_path, stored):
+    """The output of a script that Ctrl-C ends in its second step."""
+    (tmp_path / "train.py").write_text(SCRIPT.replace("STORED", stored))
+    process = subprocess.Popen(
+        [sys.executable, "train.py", "30"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "step\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    return process.returncode, errors
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process on Windows")
+class TestCtrlC:
+    def test_ends_a_script_with_one_line_and_the_command_to_continue(self, tmp_path):
+        code, errors = interrupted(tmp_path, "storage='a.db', name='a'")
+        python = os.path.basename(sys.executable)
+        assert errors.strip() == f"Interrupted; no step will be run again. Continue with: {python} train.py 30"
+        assert code == -signal.SIGINT
+        again = subprocess.run(
+            [sys.executable, "train.py", "0"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        )
+        assert again.stdout.endswith("spent 8\n")
+
+    def test_says_that_a_study_in_memory_is_lost(self, tmp_path):
+        _, errors = interrupted(tmp_path, "seed=0")
+        assert errors.strip().startswith("Interrupted. The study was in memory only; with storage= and name=")
+        assert "Traceback" not in errors
+
+    def test_can_still_be_caught_and_is_explained_by_a_note(self):
+        def interrupts(trial):
+            raise KeyboardInterrupt
+
+        before = sys.excepthook
+        try:
+            with pytest.raises(KeyboardInterrupt) as raised:
+                tune(interrupts)
+            assert "in memory only" in raised.value.__notes__[0]
+        finally:
+            sys.excepthook = before
