@@ -38,7 +38,7 @@ from shoestring.schedulers import ConfidenceStop
 
 SLOTS, FOLDS = 5, 14
 SPACE = ss.space(
-    rate=ss.log(1e-3, 1.0), trees=ss.ints(5, 60), depth=(1, 6), share=(0.2, 1.0), features=(0.1, 1.0), leaf=(1, 40)
+    rate=ss.log(1e-3, 1.0), trees=ss.ints(5, 40), depth=(1, 6), share=(0.2, 1.0), features=(0.1, 1.0), leaf=(1, 40)
 )
 
 
@@ -95,9 +95,10 @@ def final(study: ss.Study, suggestions: Suggestions, pool: ThreadPoolExecutor) -
         running = [(grant, study.history.trials[grant.trial].step) for grant in slots]
         parts = [pool.submit(accuracy, grant.config, step) for grant, step in running]
         for (grant, step), part in zip(running, parts, strict=True):
-            known = seen.setdefault(grant.trial, [accuracy(grant.config, fold) for fold in range(step)])
-            known.append(part.result())
-            study.tell(grant, {step + 1: interval(known)})
+            if grant.trial not in seen:  # new, or from before an interruption
+                seen[grant.trial] = [accuracy(grant.config, fold) for fold in range(step)]
+            seen[grant.trial].append(part.result())
+            study.tell(grant, {step + 1: interval(seen[grant.trial])})
         slots = [grant for grant in slots if study.history.trials[grant.trial].state == "running"]
 
 

@@ -181,7 +181,7 @@ def test_a_contest_that_was_killed_goes_on_to_its_last_round(tmp_path):
 
 
 def test_the_final_of_a_contest(tmp_path):
-    out = finish(start(tmp_path, "boes_contest.py", "--final", "--iterations", "15", "--ours"))
+    out = finish(start(tmp_path, "boes_contest.py", "--final", "--iterations", "28", "--ours"))
     assert int(out.partition(" suggestions")[0]) > 5
     assert "best accuracy 0.9" in out
 

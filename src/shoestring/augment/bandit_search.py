@@ -133,11 +133,11 @@ def search(
     turns a batch of images into the network's input, and ``loss(outputs, labels)`` is what is lowered.
 
     A first pass of ``initial`` steps (by default half of the budget, at most one for each policy) plays policies of
-    every pair: those of the first magnitude stage, 7,650, or with ``first_pass="all"`` all 22,500. Then come ``rounds``,
-    each with a new network; after each, ``pruning`` ("eop", "sh" or "none") drops policies. ``estimate`` ("shrunk" or
-    "mean") is the mean reward by which policies are ranked. Steps train on ``batch`` images and measure on
-    ``valid_batch``. ``seed`` fixes every draw, and ``progress`` shows or hides the progress. With ``state`` the search
-    is saved to that file after every round and every ``save_every`` steps, and the same call continues from it.
+    every pair: those of the first magnitude stage, 7,650, or with ``first_pass="all"`` all 22,500. Then come
+    ``rounds``, each with a new network; after each, ``pruning`` ("eop", "sh" or "none") drops policies. ``estimate``
+    ("shrunk" or "mean") is the mean reward by which policies are ranked. Steps train on ``batch`` images and measure
+    on ``valid_batch``. ``seed`` fixes every draw, and ``progress`` shows or hides the progress. With ``state`` the
+    search is saved to that file after every round and every ``save_every`` steps, and the same call continues from it.
 
     ``device`` is PyTorch's; several, as a list, share every batch. A dataset is read once as a whole; with a number of
     ``workers`` it is read batch by batch, ahead of time by that many processes, or here if it is 0.
