@@ -7,6 +7,7 @@ one must be that of an unbroken training, and each step that was charged must be
 
     python benchmarks/chaos.py
     python benchmarks/chaos.py --table faults --seeds 2
+    python benchmarks/chaos.py --table server           # clients of shoestring serve, which are killed, and it too
     python benchmarks/chaos.py --quick --json
 
 It needs a Unix system. To fill a file system it mounts one of 8 MB in memory; where that is not allowed, this fault is
@@ -35,6 +36,7 @@ from benchmarks.harness.measurements import Row
 from benchmarks.harness.unbroken import explained, wrong_readings
 from benchmarks.harness.victim import LEASE
 from benchmarks.suites.chaos.glue import glue
+from benchmarks.suites.chaos.server import server
 from shoestring.core.events import Event, Reported
 from shoestring.core.history import TrialRecord
 from shoestring.logs import open_log
@@ -285,7 +287,7 @@ def faults(options: Options) -> list[Row]:
     return [Row("faults in all", total, at_least=None if options.quick else 100), *rows]
 
 
-TABLES = {"faults": faults, "glue": glue}
+TABLES = {"faults": faults, "glue": glue, "server": server}
 
 
 def run() -> None:
