@@ -1,7 +1,7 @@
 """Sending an objective to another process, in memory.
 
-What a script, a notebook or a function defines (closures and lambdas included) travels by value, so that the other
-process need not run the script. What a module defines travels by name and is imported there.
+Everything that a script, a notebook or a function defines (closures and lambdas included) travels by value, so that the
+other process need not run the script. The names of a module travel by name and are imported there.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> A
 def from_bytes(pickled: bytes) -> tuple[Any, Callable[[], Any] | None]:
     """The objective that another process sent, and what to call first.
 
-    The names of its script become those of this process's main module, so that objects of the script's classes can be
+    The names of its script become names of this process's main module, so that objects of the script's classes can be
     pickled here and read again elsewhere.
     """
     objective, init, carrier = cloudpickle.loads(pickled)
@@ -103,7 +103,7 @@ def from_bytes(pickled: bytes) -> tuple[Any, Callable[[], Any] | None]:
 
 
 def _nothing() -> None:
-    """Its code is that of the function that carries a script's names."""
+    """Return whether this is the function that carries a script's names."""
 
 
 def _not_importable(*sent: Any) -> set[types.ModuleType]:
