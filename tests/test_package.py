@@ -17,6 +17,7 @@ LAYERS = [
     {"cli", "web", "augment", "integrations", "loggers", "testing", "problems", "__main__"},
     {"tuning"},
     {"study"},
+    {"past"},
     {"exchange"},
     {"display"},
     {"plots"},
@@ -82,8 +83,8 @@ print(*(name for name in sys.modules if name.startswith("shoestring.models")))
 
 
 PUBLIC = {
-    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid ints log space space_from
-        tune warm_start when augment errors executors hydra loggers methods online plots problems samplers
+    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid guess ints log space
+        space_from tune warm_start when augment errors executors hydra loggers methods online plots problems samplers
         schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling
