@@ -29,6 +29,7 @@ from shoestring.errors import MethodError, ReadingError
 from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_optuna
 from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
+from shoestring.logs.housekeeping import delete_study, rename_study
 from shoestring.methods.opening import (
     check_goals,
     check_options,
@@ -340,6 +341,22 @@ class Study(HasFront, HasRemarks, HasTables):
         """
         with self._current():
             self._journal.release(trial, reason)
+
+    def rename(self, name: str) -> None:
+        """Give the stored study another name, with its files; refused while a trial of it runs.
+
+        >>> import shoestring as ss
+        >>> study = ss.Study({"x": (0.0, 1.0)}, budget="2 evaluations", name="first", storage=ss.logs.MemoryLog())
+        >>> study.rename("second")
+        >>> study.name
+        'second'
+        """
+        rename_study(self._journal.log, self.name, name)
+        self._journal = self._stored(self._journal.log, name, follow=True)._journal
+
+    def delete(self) -> None:
+        """Delete the stored study, its events and its files, for good; refused while a trial of it runs."""
+        delete_study(self._journal.log, self.name)
 
     def verify(self, method: Method | None = None) -> Verification:
         """Replay the log and check every decision; the first that differs is named."""
