@@ -88,6 +88,42 @@ def test_four_processes_killed_again_and_again_keep_budget_and_integrity(tmp_pat
     check_checkpoints(study)
 
 
+def front_of(study):
+    return [(member.trial, member.step, member.values) for member in study.front]
+
+
+def test_a_study_of_two_objectives_killed_again_and_again_has_the_same_front(tmp_path):
+    whole, broken = str(tmp_path / "whole.db"), str(tmp_path / "broken.db")
+    assert run(whole, "--several") == 0
+    assert run(broken, "--several", "--kills", 20, pause="0.015") == 20
+    (expected, before), (study, events) = events_of(whole), events_of(broken)
+    assert decisions(events) == decisions(before)
+    assert front_of(study) == front_of(expected)
+    for member in study.front:
+        state = json.loads((study.directory(member) / "state.json").read_text())
+        assert (state["trained"], state["weight"]) == (member.step, member.values["weight"])
+
+
+def test_sixteen_workers_on_two_objectives_lose_nothing_when_they_are_killed(tmp_path):
+    storage = str(tmp_path / "sixteen.db")
+    kills = run(storage, "--several", "--kills", 4, "--workers", 16, "--shortest", 2.5, "--longest", 4.0, pause="0.05")
+    study, events = events_of(storage)
+    assert kills >= 2
+    check_budget_law(events)
+    assert study.verify().ok
+    assert study.spent["steps"] == 400
+    points = {
+        (tuple(study.history.goals.losses(reading)), trial.index, step)
+        for trial in study.trials
+        for step, reading in trial.readings.items()
+        if trial.is_feasible(step)
+    }
+    beaten = {
+        p for p in points for q in points if p[0] != q[0] and all(a <= b for a, b in zip(q[0], p[0], strict=True))
+    }
+    assert {losses for losses, _, _ in points - beaten} == {point.losses for point in study.history.front}
+
+
 def test_without_checkpoints_a_trial_starts_over_and_pays(tmp_path):
     storage = str(tmp_path / "forgetful.db")
     # Steps are slow enough that no machine ends the study first: 25 lives of at most 8 steps.

@@ -307,6 +307,7 @@ class Study(HasFront, HasRemarks, HasTables):
         """
         refuse_while_loading()
         run, limits = checked_options(options)
+        limits.check_for(len(self.history.goals.names))
         if not run["accept_objective"]:
             warn_of_another_objective(self.name, self.history.opened.objective, objective)
         display = watch(self._journal, run["progress"], self._message)

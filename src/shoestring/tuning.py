@@ -69,7 +69,7 @@ def tune(
     """
     refuse_while_loading()
     check_objective(objective, max_resource, as_space(space))
-    checked_options(options)
+    checked_options(options)[1].check_for(len(objectives or ()))
     study = Study(
         space,
         budget=budget,

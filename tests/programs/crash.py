@@ -1,6 +1,6 @@
 """Run a study in a child process, kill -9 it at random moments, and start it again until it ends.
 
-    python tests/programs/crash.py STORAGE --kills 50 --workers 1 [--forgetful]
+    python tests/programs/crash.py STORAGE --kills 50 --workers 1 [--forgetful | --several]
 
 Prints a line of JSON: how often it was killed. The objective's state depends on how many steps were
 really trained, so files that are a step ahead of the log, or half written, show in the readings.
@@ -62,11 +62,22 @@ def forgetful(trial):
         yield weight
 
 
+def several(trial):
+    """Two objectives, one of which a constraint is on; notes are said again when a step is run again."""
+    for weight in train(trial):
+        trial.note(f"step {trial.start + 1} or later")
+        yield {"weight": weight, "age": trial.config["x"] - weight / 2}
+
+
+SEVERAL = {"objectives": {"weight": "min", "age": "max"}, "constraints": {"age": "> -0.2"}}
+
+
 def run(storage, workers, objective):
     executor = Inline(alive=4) if workers == 1 else Processes(workers)
+    goals = SEVERAL if objective is several else {}
     ss.tune(
         objective, {"x": (0.0, 1.0)}, budget=ss.Budget(steps=STEPS), max_resource=9, method="asha",
-        storage=storage, name="crash", executor=executor, progress=False, keep=None,
+        storage=storage, name="crash", executor=executor, progress=False, keep=None, **goals,
         retries=1000,  # it is not the trial that kills its process
     )  # fmt: skip
 
@@ -98,8 +109,9 @@ def main():
     parser.add_argument("--longest", type=float, default=0.08)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--forgetful", action="store_true")
+    parser.add_argument("--several", action="store_true")
     options = parser.parse_args()
-    objective = forgetful if options.forgetful else train
+    objective = forgetful if options.forgetful else several if options.several else train
     # Warm up once, so that each child dies in the middle of work and not of imports.
     ss.Study({"x": (0.0, 1.0)}, budget="9 steps", max_resource=9, method="asha")
     moments, kills = random.Random(options.seed), 0

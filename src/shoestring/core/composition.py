@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from shoestring.core.decisions import Decision, Done, Sampler, Scheduler, Start
 from shoestring.core.history import History
 from shoestring.core.recommendation import Advice, HasAdvice
 from shoestring.core.untried import propose_new
+from shoestring.core.weighing import Judges, seen
 from shoestring.errors import MethodError
 
 
@@ -20,9 +22,12 @@ class Composed:
 
     sampler: Sampler
     scheduler: Scheduler
+    judges: ClassVar[Judges] = "by part"
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        return with_sampler(self.sampler, history, rng, lambda may_start: self.scheduler.next(history, may_start))
+        planned = seen(history, self.scheduler)
+        known = seen(history, self.sampler)
+        return with_sampler(self.sampler, known, rng, lambda may_start: self.scheduler.next(planned, may_start))
 
     def recommend(self, history: History) -> Advice | None:
         return self.sampler.recommend(history) if isinstance(self.sampler, HasAdvice) else None

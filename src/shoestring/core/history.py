@@ -88,8 +88,10 @@ class History:
         self.front: list[FrontPoint] = []
         self.note = ""
         self.tags: tuple[str, ...] = ()
+        self.weighed = ""  # how several objectives became one loss, for a view of them (core/weighing.py)
         self.compared: int | None = None
         self._caches: dict[Hashable, Any] = {}
+        self._constants: dict[Hashable, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         """``opened`` and ``ledger`` are there from the first event on."""
@@ -134,8 +136,16 @@ class History:
         value: T = self._caches[key]
         return value
 
+    def constant(self, key: Hashable, make: Callable[[], T]) -> T:
+        """A cache of what follows from the opening of the study alone, which all views of this history share."""
+        if key not in self._constants:
+            self._constants[key] = make()
+        value: T = self._constants[key]
+        return value
+
     def drop_caches(self) -> None:
         self._caches.clear()
+        self._constants.clear()
 
     def before(self, arm: int) -> History:
         """This history for a model that learns from the arms before this one; to it the others are running."""

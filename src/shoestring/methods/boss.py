@@ -25,6 +25,7 @@ import numpy as np
 from shoestring.core.composition import with_sampler
 from shoestring.core.decisions import Decision, Sampler
 from shoestring.core.history import History
+from shoestring.core.weighing import Judges
 from shoestring.samplers.tpe import TPE
 from shoestring.schedulers.brackets import Bracket, Rule, first_of_bracket, hyperband_brackets, next_in_brackets
 from shoestring.schedulers.evaluations import Comparison, Weighting
@@ -62,6 +63,7 @@ class BOHB:
     overlap: bool = True
     learn_from: LearnFrom = field(default="earlier", metadata={"before": "all"})
     iterations: int | None = None
+    judges: ClassVar[Judges] = "ranked"
     reference: ClassVar[str] = (
         "Falkner, Klein and Hutter, BOHB: robust and efficient hyperparameter optimization, ICML 2018"
     )

@@ -9,7 +9,7 @@ r        steps that the rest of the budget buys
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 
@@ -64,11 +64,7 @@ class Pool:
     """
 
     def __init__(self, history: History, size: int) -> None:
-        codec = history.codec
-        self._configs = list(_drawn(codec, size, generator(history.seed, 0, f"pool of {size}")))
-        points = np.array([codec.encode(config) for config in self._configs])
-        self.points: Array = points.reshape(len(self._configs), codec.dimensions)
-        self._index = {Codec.key(config): i for i, config in enumerate(self._configs)}
+        self._configs, self.points, self._index = history.constant(("pool", size), lambda: _pool(history, size))
         self.untried = np.ones(len(self._configs), dtype=bool)
         self._arms = Cursor()
 
@@ -87,6 +83,14 @@ class Pool:
 
     def config(self, index: int) -> Config:
         return dict(self._configs[index])
+
+
+def _pool(history: History, size: int) -> tuple[list[Config], Array, dict[Hashable, int]]:
+    """The configurations of a pool, their points, and the place of each by its key."""
+    codec = history.codec
+    configs = list(_drawn(codec, size, generator(history.seed, 0, f"pool of {size}")))
+    points = np.array([codec.encode(config) for config in configs]).reshape(len(configs), codec.dimensions)
+    return configs, points, {Codec.key(config): i for i, config in enumerate(configs)}
 
 
 def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config]:

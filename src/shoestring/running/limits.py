@@ -39,6 +39,12 @@ class Limits:
         if self.patience is not None:
             object.__setattr__(self, "patience", _patience(self.patience))
 
+    def check_for(self, objectives: int) -> None:
+        """Refuse limits that are about one value where there are several."""
+        for name in ("target", "patience"):
+            if objectives > 1 and getattr(self, name) is not None:
+                raise MethodError(f"{name} is about one value, and the study has {objectives} objectives: leave it out")
+
     @property
     def has_timeout(self) -> bool:
         return self.trial_timeout is not None or self.step_timeout is not None

@@ -39,7 +39,7 @@ def embedding(history: History) -> Embedding:
         optional = [bool(codec.space.parent_conditions_of[name]) for name in codec.names]
         return Embedding(codec.choices, np.array(optional, dtype=bool))
 
-    return history.cached("embedding", make)
+    return history.constant("embedding", make)
 
 
 def latin(rng: np.random.Generator, m: int, d: int) -> Array:

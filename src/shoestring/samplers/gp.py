@@ -57,11 +57,13 @@ from shoestring.core.observations import observed
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
+from shoestring.core.weighing import Judges
 from shoestring.models.acquisition import ACQUISITIONS, log_knowledge_gradient, upper_confidence_bound
 from shoestring.models.maximise import climbed, snapped
 from shoestring.models.scores import loss_of_score
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
+from shoestring.samplers.feasibility import Feasibility
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
 from shoestring.samplers.training import FitAt, Liar, TrainingSet, Transform, scaled, thinned, training_set, with_lies
@@ -108,6 +110,8 @@ class GaussianProcess:
     margin: float = 0.05
     liar: Liar = None
     fit_at: FitAt = field(default="predictive", metadata={"before": "furthest"})
+    judges: ClassVar[Judges] = "weighted"
+    models_constraints: ClassVar[bool] = True
     reference: ClassVar[str] = (
         "Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, NeurIPS 2012"
     )
@@ -137,8 +141,9 @@ class GaussianProcess:
         chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
-        goal = "knowledge gradient, as readings are noisy," if surrogate.greedy else self.acquisition
-        reason = f"the highest {goal} under a Gaussian process of {len(known.points)} configurations"
+        goal: str = "knowledge gradient, as readings are noisy," if surrogate.greedy else self.acquisition
+        goal = goal + _constraints_in_words(surrogate)
+        reason = f"the highest {goal} under a Gaussian process of {len(known.points)} configurations{history.weighed}"
         if doubt := _doubt(surrogate):
             reason = f"the best sum of ranks by a Gaussian process and a forest, as {doubt}"
         reason = f"{surrogate.in_users_units(points[chosen])}: {reason}"
@@ -160,7 +165,7 @@ class GaussianProcess:
     def _surrogate(self, history: History, known: TrainingSet, learn: bool = True) -> Surrogate:
         margin = margin_now(history, self.margin)
         found = Surrogate(history, known, self.transform, self.acquisition, self.warp, margin, learn)
-        if not found.noisy:
+        if not found.noisy or found.feasibility is not None:
             return found
         transform = "cap" if self.transform == "tame" else self.transform
         return Surrogate(history, known, transform, self.acquisition, False, margin, learn, greedy=True)
@@ -195,9 +200,21 @@ def _second(history: History) -> bool:
     return len(history.arms) % 2 == 0
 
 
+def _constraints_in_words(surrogate: Surrogate) -> str:
+    """What the acquisition makes of the constraints, for people."""
+    if surrogate.feasibility is None:
+        return ""
+    names = " and ".join(map(str, surrogate.history.goals.constraints))
+    return (
+        f" times the probability of {names}" if surrogate.feasibility.known.any() else f", the probability of {names},"
+    )
+
+
 def _doubt(surrogate: Surrogate) -> str:
     """Why the process alone should not decide, for people; empty if it should."""
     known = surrogate.known
+    if surrogate.feasibility is not None:
+        return ""
     if len(known.failed):
         return f"{len(known.failed)} have failed"
     level = int((known.losses == known.losses.min()).sum())
@@ -241,13 +258,24 @@ class Surrogate:
         self.greedy = greedy and self.noisy and acquisition == "log-ei"
         if self.greedy:
             self.acquire = partial(upper_confidence_bound, width=0.0)
+        self.feasibility = Feasibility(history, known) if history.goals.constraints else None
         # Only on a grid can a candidate be one that was tried.
         taken = observed(history).points if history.codec.cells.all() else known.points[:0]
         self._tried = {row.tobytes() for row in taken.round(_DIGITS)}
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
-        leaders = known.points[ascending(known.losses)[:_MOST_LEADERS]]
-        mean, _ = self.predict(np.vstack([leaders, known.pending]))
-        self.best = float(mean.min()) - margin
+        leaders, pending = self._leaders(), known.pending
+        if self.feasibility is not None and len(pending):
+            pending = pending[self.feasibility.is_likely(self.embed(pending))]
+        self.best = math.inf  # as long as nothing is feasible
+        if len(leaders) or len(pending):
+            self.best = float(self.predict(np.vstack([leaders, pending]))[0].min()) - margin
+
+    def _leaders(self) -> Array:
+        """The known points with the lowest losses that are feasible. Shape (l, d)."""
+        order = ascending(self.known.losses)
+        if self.feasibility is not None:
+            order = order[self.feasibility.known[order]]
+        return self.known.points[order[:_MOST_LEADERS]]
 
     def _process(self, transform: Transform, warp: bool, learn: bool) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
@@ -286,6 +314,8 @@ class Surrogate:
 
     def score(self, points: Array) -> Array:
         """The acquisition at points. Shape (m, d) to (m,)."""
+        if self.feasibility is not None:
+            return self.feasibility.score(self.process, self.best, self.embed(points))
         return self.acquire(*self.predict(points), self.best)[0]
 
     def rescored(self, points: Array, scores: Array) -> Array:
@@ -300,9 +330,13 @@ class Surrogate:
 
     def slope(self, points: Array) -> tuple[Array, Array]:
         """The acquisition and its gradient on the ordered axes. Shape (m, d) to (m,) and (m, d)."""
-        mean, sd, mean_slope, sd_slope = self.process.predict_with_gradient(self.embed(points))
-        value, by_mean, by_sd = self.acquire(mean, sd, self.best)
-        columns = by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
+        Z = self.embed(points)
+        if self.feasibility is not None:
+            value, columns = self.feasibility.slope(self.process, self.best, Z)
+        else:
+            mean, sd, mean_slope, sd_slope = self.process.predict_with_gradient(Z)
+            value, by_mean, by_sd = self.acquire(mean, sd, self.best)
+            columns = by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
         gradient = np.zeros(points.shape)
         gradient[:, self.embed.choices == 0] = columns[:, self.embed.ordered]
         return value, gradient
@@ -310,6 +344,8 @@ class Surrogate:
     def near_best(self, rng: np.random.Generator, m: int, top: int = 5) -> Array:
         codec = self.history.codec
         losses = self.predict(self.known.points)[0] if self.noisy else self.known.losses
+        if self.feasibility is not None:
+            losses = self.feasibility.last(losses, self.embed(self.known.points))
         best = self.known.points[ascending(losses)[:top]]
         return snapped(around(best, rng, m, codec), codec)
 

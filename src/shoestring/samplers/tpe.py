@@ -36,6 +36,7 @@ from shoestring.core.history import History
 from shoestring.core.observations import Observations, observed
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.untried import random_config
+from shoestring.core.weighing import Judges
 from shoestring.models.parzen import Parzen, fit
 from shoestring.samplers.candidates import first_free
 from shoestring.samplers.simple import first_design
@@ -76,6 +77,7 @@ class TPE:
     bandwidth_factor: float = 1.0
     random_fraction: float = 0.0
     fit_at: FitAt = field(default="predictive", metadata={"before": "furthest"})
+    judges: ClassVar[Judges] = "ranked"
     reference: ClassVar[str] = "Bergstra et al., Algorithms for hyper-parameter optimization, NeurIPS 2011"
 
     def __post_init__(self) -> None:
@@ -111,7 +113,7 @@ class TPE:
         order = (-scores).argsort(kind="stable")
         free = first_free(points, order, history)
         chosen = int(order[0]) if free is None else free
-        compared = f"the {len(good)} best of {len(good) + len(bad)} configurations at step {step}"
+        compared = f"the {len(good)} best of {len(good) + len(bad)} configurations at step {step}{history.weighed}"
         reason = f"the best of {self.candidates} candidates near {compared}"
         explanation = {"step": step, "good": len(good), "bad": len(bad), "score": round(float(scores[chosen]), 6)}
         return Proposal(history.codec.decode(points[chosen]), reason, explanation)
@@ -179,7 +181,7 @@ def _bandwidths(good: Array, edges: Sequence[Array | None], scale: float) -> Arr
 
 
 def _edges(history: History) -> list[Array | None]:
-    return history.cached("cell edges", lambda: _cell_edges(history.codec))
+    return history.constant("cell edges", lambda: _cell_edges(history.codec))
 
 
 def _cell_edges(codec: Codec) -> list[Array | None]:

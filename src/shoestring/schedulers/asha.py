@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from shoestring.core.decisions import Decision
 from shoestring.core.history import Arm, History
+from shoestring.core.weighing import Judges
 from shoestring.schedulers.rungs import (
     Arrivals,
     Replication,
@@ -38,6 +39,7 @@ class ASHA:
     eta: float = 3
     min_resource: int = 1
     replicate: Replication = "resume"
+    judges: ClassVar[Judges] = "ranked"
     reference: ClassVar[str] = "Li et al., A system for massively parallel hyperparameter tuning, MLSys 2020"
 
     def __post_init__(self) -> None:

@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from shoestring.core.decisions import Decision
 from shoestring.core.history import History
+from shoestring.core.weighing import Judges
 from shoestring.schedulers.brackets import (
     Bracket,
     hyperband_brackets,
@@ -43,6 +44,7 @@ class SuccessiveHalving:
     arms: int | None = None
     replicate: Replication = "resume"
     overlap: bool = True
+    judges: ClassVar[Judges] = "ranked"
     reference: ClassVar[str] = (
         "Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016"
     )
@@ -81,6 +83,7 @@ class Hyperband:
     replicate: Replication = "resume"
     overlap: bool = True
     iterations: int | None = None
+    judges: ClassVar[Judges] = "ranked"
     reference: ClassVar[str] = (
         "Li et al., Hyperband: a novel bandit-based approach to hyperparameter optimization, JMLR 18 (2018)"
     )

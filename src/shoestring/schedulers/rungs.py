@@ -132,7 +132,7 @@ def promote_or_start(
         if found is not None:
             arm, rank, among = found
             goal = rungs[level + 1]
-            reason = f"number {rank + 1} of the {among} that reached step {rungs[level]}, on to {goal}"
+            reason = f"number {rank + 1} of the {among} that reached step {rungs[level]}{history.weighed}, on to {goal}"
             if replicate == "resume":
                 return Continue(history.arms[arm].trials[-1].index, goal, reason)
             return Replicate(arm, goal, f"{reason}, from a fresh start")

@@ -28,7 +28,8 @@ from shoestring.core.events import Closed, Event, Granted, from_json, to_json
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
 from shoestring.core.randomness import generator
-from shoestring.errors import ShoestringError
+from shoestring.core.weighing import unable_part
+from shoestring.errors import MethodError, ShoestringError
 from shoestring.spaces.codec import Codec
 from shoestring.study import Study
 from shoestring.testing.playground import Playground, played
@@ -181,6 +182,39 @@ def play_in_child() -> None:
     pickle.dump([played(method)[1] for method in methods], sys.stdout.buffer)
 
 
+def check_several(method: Method) -> None:
+    """With several objectives and a constraint the laws hold too, or the method is refused.
+
+    What the objectives are called, and in which units they are, changes no decision.
+    """
+    problem = replace(PROBLEM, names=("error", "speed"))
+    if unable_part(method) is not None:
+        _check_refused(method, problem)
+        return
+    study, events = played(method, problem)
+    check_events(events)
+    check_survives_json(events)
+    check_cached_equals_fresh(method, events, most=12)
+    check_verification(study)
+    cut = len(events) // 2
+    again = played(method, problem, events=events[:cut])[1]
+    assert list(again) == list(events), f"several objectives: cut after event {cut}, another log followed"
+    other = replace(problem, names=("z", "a"), scales=(1000.0, 0.001))
+    grants, others = (
+        [replace(e, reason="", explanation=None) for e in played_events if isinstance(e, Granted)]
+        for played_events in (events, played(method, other)[1])
+    )
+    assert grants == others, "several objectives: other names and units changed a decision"
+
+
+def _check_refused(method: Method, problem: Playground) -> None:
+    try:
+        played(method, problem)
+    except MethodError:
+        return
+    raise AssertionError("several objectives: a method without `judges` was given them")
+
+
 def check_budget_law(events: Sequence[Event]) -> None:
     """Law 3: at every prefix, spent and committed are within the budget, in every unit."""
     history = History()
@@ -265,6 +299,7 @@ METHOD_LAWS: dict[str, Callable[[Play], None]] = {
     "crash anywhere": lambda play: check_crash_anywhere(play.method, play.events),
     "verify": lambda play: check_verification(play.study),
     "known results": lambda play: check_known(play.method),
+    "several objectives": lambda play: check_several(play.method),
     "other budgets": lambda play: check_other_budgets(play.method),
 }
 
@@ -274,6 +309,8 @@ class WatchedMethod:
 
     def __init__(self, method: Method) -> None:
         self.method = method
+        self.judges = getattr(method, "judges", "nothing")
+        self.models_constraints = getattr(method, "models_constraints", False)
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         with pure(history):

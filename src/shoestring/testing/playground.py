@@ -26,12 +26,22 @@ class Playground:
     """Learning curves over a mixed, conditional space; steps of different lengths; some trials fail.
 
     ``scale`` and ``shift`` change the readings and nothing else, ``failing`` is the share of
-    configurations that raise or give NaN.
+    configurations that raise or give NaN. With the ``names`` of two objectives, readings have both and a constraint;
+    ``scales`` are the units of the two.
     """
 
     scale: float = 1.0
     shift: float = 0.0
     failing: float = 0.0
+    names: tuple[str, ...] = ()
+    scales: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def goals(self) -> dict[str, Any]:
+        """The objectives and constraints of a study of this problem."""
+        if not self.names:
+            return {}
+        return {"objectives": dict(zip(self.names, ("min", "max"), strict=True)), "constraints": {"heat": "<= 0.8"}}
 
     @property
     def space(self) -> ConfigurationSpace:
@@ -60,7 +70,13 @@ class Playground:
             return Reading(math.nan, cost=0.5)
         depth = {"flat": 0.3, "steep": 0.1}.get(config["kind"], 0.5 * config.get("bend", 0.0))
         floor = depth + abs(math.log10(config["rate"]) + 2) / 4 + abs(math.log2(config["width"]) - 3) / 12
-        return Reading(self.scale * (floor + 1 / (step + 1)) + self.shift, cost=1 + _fraction(config["rate"] * 7919))
+        value = self.scale * (floor + 1 / (step + 1)) + self.shift
+        cost = 1 + _fraction(config["rate"] * 7919)
+        if not self.names:
+            return Reading(value, cost=cost)
+        speed = (4 - math.log10(config["rate"])) / config["width"]
+        both = dict(zip(self.names, (self.scales[0] * value, self.scales[1] * speed), strict=True))
+        return Reading(cost=cost, heat=_fraction(config["rate"] * 31337), **both)
 
     def seconds(self, config: dict[str, Any], step: int, seed: int) -> float:
         return 1 + _fraction(config["rate"] * 104729)
@@ -91,7 +107,8 @@ def played(
         log.create("study", events[0])
         log.append(0, list(events[1:]), 1)
     limits = budget or Budget(steps=150)
-    study = Study(problem.space, budget=limits, method=method, max_resource=max_resource, storage=log, seed=seed)
+    study = Study(problem.space, budget=limits, method=method, max_resource=max_resource, storage=log, seed=seed,
+                  **getattr(problem, "goals", {}))  # fmt: skip
     if known is not None and not events:
         known(study)
     study.run(problem, executor=Simulated(workers))

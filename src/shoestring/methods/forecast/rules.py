@@ -13,6 +13,7 @@ from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.options import check_number, check_whole
 from shoestring.core.untried import first_enqueued
+from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.forecast.checks import worse_half
 from shoestring.methods.forecast.failures import failures_in_words
@@ -56,6 +57,7 @@ class Forecast:
     pool: int = 2000
     guard: float = 1 / 3
     eta: float = 3
+    judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
         "the process and the rule are shoestring's own"
@@ -124,7 +126,7 @@ class Forecast:
         found = state.rungs.promotion(self.eta, ranks, waits_before)
         if found is None:
             return None
-        reason = f"ranked {found.place} of the {found.among} trials that reached step {found.step}"
+        reason = f"ranked {found.place} of the {found.among} trials that reached step {found.step}{history.weighed}"
         return _advance(state, column_of[found.arm], reason, "guard")
 
     def _most_improvement(
@@ -140,7 +142,7 @@ class Forecast:
         if gain[best] < 0:
             new = random_start(history, rng, first, "the pool is used up: a new configuration")
             return new or _repetition(state) or nothing_left(history)
-        per = f"the largest expected improvement per {_SINGULAR[unit]}{prices_in_words(measured)}"
+        per = f"the largest expected improvement per {_SINGULAR[unit]}{prices_in_words(measured)}{history.weighed}"
         per += failures_in_words(state.failed_at, len(columns.arm_at))
         if best in columns.arm_at:
             return _advance(state, best, f"{_describe(state, forecasts, history.sign, best)}, {per}", "model")

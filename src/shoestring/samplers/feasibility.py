@@ -1,0 +1,119 @@
+"""How likely a configuration is to fulfil the constraints of a study: a Gaussian process for each constraint.
+
+Gardner, Kusner, Xu, Weinberger and Cunningham, Bayesian optimization with inequality constraints, ICML 2014. The
+number that a constraint is on is tamed together with the bound, so that the bound has a place among its scores.
+
+======== ====== ============================================================
+symbol   shape  meaning
+======== ====== ============================================================
+t        ()     the bound of a constraint, as a score
+μ, s     (m,)   posterior mean and standard deviation of a score at a point
+z        (m,)   (t − μ)/s; the point is feasible with probability Φ(z)
+======== ====== ============================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from shoestring._arrays import Array, Mask
+from shoestring.core.history import FAILED, History
+from shoestring.core.scores import tamed
+from shoestring.core.weighing import level
+from shoestring.models.acquisition import log_expected_improvement
+from shoestring.samplers.candidates import embedding
+from shoestring.samplers.training import TrainingSet, thinned
+
+if TYPE_CHECKING:
+    from shoestring.models.gaussian_process import Process
+
+# The parameters are learned from at most this many arms, and the process is of at most that many.
+_MOST_LEARNED_FROM, _MOST_KNOWN = 100, 300
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+
+
+class _Bounded(NamedTuple):
+    """The process of the number that a constraint is on, and the bound as a score."""
+
+    process: Process
+    bound: float
+
+
+class Feasibility:
+    """The probability that all constraints are fulfilled; ``known`` (n,) says which known arms fulfil them."""
+
+    known: Mask
+
+    def __init__(self, history: History, known: TrainingSet) -> None:
+        found = levels(history, known)
+        bounds = np.array([one.sign * one.bound for one in history.goals.constraints])
+        strict = np.array([one.strict for one in history.goals.constraints])
+        self.known = np.asarray(np.where(strict, found < bounds, found <= bounds).all(axis=1))
+        self.embed = embedding(history)
+        self._parts = [self._process(known, found[:, j], bounds[j]) for j in range(len(bounds))]
+
+    def _process(self, known: TrainingSet, found: Array, bound: float) -> _Bounded:
+        from shoestring.models.gaussian_process import Process, learned
+
+        there = np.flatnonzero(~np.isnan(found))
+        scores = tamed(np.append(found[there], bound))
+        chosen = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_KNOWN)  # those near the bound say most about it
+        Z, y = self.embed(known.points[there[chosen]]), scores[:-1][chosen]
+        few = thinned(np.abs(y - scores[-1]), _MOST_LEARNED_FROM)
+        parameters = learned(Z[few], y[few], self.embed.axis)
+        return _Bounded(Process.given(Z, y, self.embed.axis, parameters), float(scores[-1]))
+
+    def is_likely(self, Z: Array) -> Mask:
+        """Which embedded points are more likely to fulfil the constraints than not. Shape (m, D) to (m,)."""
+        return np.asarray(self._log_probability(Z) > np.log(0.5))
+
+    def last(self, losses: Array, Z: Array) -> Array:
+        """The losses of the known points, with those that are not feasible after the others, the likeliest first."""
+        after = losses[self.known].max(initial=0.0) - self._log_probability(Z)
+        return np.where(self.known, losses, after)
+
+    def _log_probability(self, Z: Array) -> Array:
+        """Σ log Φ(z). Shape (m, D) to (m,)."""
+        total = np.zeros(len(Z))
+        for process, bound in self._parts:
+            mean, sd = process.predict(Z)
+            total += log_ndtr((bound - mean) / sd)
+        return total
+
+    def score(self, process: Process, best: float, Z: Array) -> Array:
+        """The logarithm of the expected improvement and of the probability, the latter alone if ``best`` is infinite.
+
+        ``process`` is that of the losses. Shape (m, D) to (m,).
+        """
+        gained = log_expected_improvement(*process.predict(Z), best)[0] if best < np.inf else np.zeros(len(Z))
+        return np.asarray(gained + self._log_probability(Z))
+
+    def slope(self, process: Process, best: float, Z: Array) -> tuple[Array, Array]:
+        """The score and its gradient by Z. Shapes (m,) and (m, D)."""
+        total, gradient = np.zeros(len(Z)), np.zeros(Z.shape)
+        if best < np.inf:
+            mean, sd, mean_slope, sd_slope = process.predict_with_gradient(Z)
+            total, by_mean, by_sd = log_expected_improvement(mean, sd, best)
+            gradient = by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
+        for own, bound in self._parts:
+            mean, sd, mean_slope, sd_slope = own.predict_with_gradient(Z)
+            z = (bound - mean) / sd
+            log_p = log_ndtr(z)
+            by_z = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI - log_p)  # φ(z)/Φ(z)
+            total = total + log_p
+            gradient = gradient - (by_z / sd)[:, None] * (mean_slope + z[:, None] * sd_slope)
+        return total, gradient
+
+
+def levels(history: History, known: TrainingSet) -> Array:
+    """The numbers that the constraints are on, small is good, of each known arm. Shape (n, number of constraints)."""
+    found = np.full((len(known.arms), len(history.goals.constraints)), np.nan)
+    for row, arm in enumerate(known.arms.tolist()):
+        trials = [trial for trial in history.arms[arm].trials if trial.state not in FAILED] if arm >= 0 else []
+        if trials:
+            step = max((s for s in trials[0].readings if s <= known.step), default=trials[0].step)
+            found[row] = [level(constraint, trials[0], step) for constraint in history.goals.constraints]
+    return found
