@@ -29,7 +29,6 @@ from shoestring.errors import MethodError, ReadingError
 from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_optuna
 from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
-from shoestring.logs.housekeeping import delete_study, rename_study
 from shoestring.methods.opening import (
     check_goals,
     check_options,
@@ -46,6 +45,7 @@ from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
+from shoestring.running.housekeeping import delete_study, rename_study
 from shoestring.running.interruption import explained_interrupt
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
