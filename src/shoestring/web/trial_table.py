@@ -6,6 +6,7 @@ import json
 import math
 
 from shoestring.core.history import History, TrialRecord
+from shoestring.core.planned import origin_of
 from shoestring.views.selection import cells_of, columns_of
 from shoestring.views.states import is_over
 from shoestring.views.trace import Trace
@@ -19,7 +20,13 @@ def trials_json(trace: Trace, since: int) -> str:
     history = trace.history
     names, said = list(history.codec.space.keys()), _said(history)
     rows = [
-        [*cells, message and message[:_LONGEST], *map(trial.config.get, names), *_cells(trial, said)]
+        [
+            *cells,
+            message and message[:_LONGEST],
+            *map(trial.config.get, names),
+            *_cells(trial, said),
+            *_origin(history, trial),
+        ]
         for trial in history.trials
         if trace.touched[trial.index] >= since
         for *cells, message in [cells_of(trial, history.sign)]
@@ -27,7 +34,11 @@ def trials_json(trace: Trace, since: int) -> str:
     columns = columns_of(history)
     answer = {
         "position": history.position,
-        "columns": [*columns, *(f"{kind}.{name}" if name in columns else name for kind, name in said)],
+        "columns": [
+            *columns,
+            *(f"{kind}.{name}" if name in columns else name for kind, name in said),
+            *(["planned from"] if history.opened.plan else []),
+        ],
         "parameters": columns[len(columns) - len(names) :],
         "rows": rows,
         "over": is_over(history),
@@ -35,6 +46,11 @@ def trials_json(trace: Trace, since: int) -> str:
         "largest": history.opened.mode == "max",
     }
     return json.dumps(answer, default=str, allow_nan=False, separators=(",", ":"))
+
+
+def _origin(history: History, trial: TrialRecord) -> list[str]:
+    """Where the configuration was planned from, in a study with a plan."""
+    return [origin_of(history, trial)] if history.opened.plan else []
 
 
 def _said(history: History) -> list[tuple[str, str]]:
