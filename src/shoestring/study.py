@@ -46,7 +46,7 @@ from shoestring.objectives.trial_files import best_folder, folder_of, steps_with
 from shoestring.past.opening import Past, plan_of
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
-from shoestring.running.housekeeping import delete_study, rename_study
+from shoestring.running.housekeeping import HasHousekeeping
 from shoestring.running.interruption import explained_interrupt
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
@@ -57,7 +57,7 @@ from shoestring.views.states import study_line
 from shoestring.views.trial_rows import HasTables
 
 
-class Study(HasFront, HasRemarks, HasTables):
+class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     """One tuning effort: a space, a method, a budget, a log.
 
     Opening a study that exists continues it. What is given must match what is stored; only the budget may change.
@@ -347,22 +347,6 @@ class Study(HasFront, HasRemarks, HasTables):
         """
         with self._current():
             self._journal.release(trial, reason)
-
-    def rename(self, name: str) -> None:
-        """Give the stored study another name, with its files; refused while a trial of it runs.
-
-        >>> import shoestring as ss
-        >>> study = ss.Study({"x": (0.0, 1.0)}, budget="2 evaluations", name="first", storage=ss.logs.MemoryLog())
-        >>> study.rename("second")
-        >>> study.name
-        'second'
-        """
-        rename_study(self._journal.log, self.name, name)
-        self._journal = self._stored(self._journal.log, name, follow=True)._journal
-
-    def delete(self) -> None:
-        """Delete the stored study, its events and its files, for good; refused while a trial of it runs."""
-        delete_study(self._journal.log, self.name)
 
     def verify(self, method: Method | None = None) -> Verification:
         """Replay the log and check every decision; the first that differs is named."""

@@ -15,9 +15,35 @@ from pathlib import Path
 from shoestring.core.event_log import EventLog, ManagesStudies, checked_name, found_study
 from shoestring.core.heartbeats import worker_records
 from shoestring.core.history import History
+from shoestring.core.journal import Journal
 from shoestring.core.workers import DETACHED
 from shoestring.errors import Conflict, MethodError, StorageError
+from shoestring.methods.opening import rebuilt_method
 from shoestring.objectives.folders import refuse_link, remove_quietly
+
+
+class HasHousekeeping:
+    """The part of a study that renames and deletes it."""
+
+    _journal: Journal
+
+    def rename(self, name: str) -> None:
+        """Give the stored study another name, with its files; refused while a trial of it runs.
+
+        >>> import shoestring as ss
+        >>> study = ss.Study({"x": (0.0, 1.0)}, budget="2 evaluations", name="first", storage=ss.logs.MemoryLog())
+        >>> study.rename("second")
+        >>> study.name
+        'second'
+        """
+        log = self._journal.log
+        rename_study(log, self._journal.name, name)
+        number, name = found_study(log, log, name)
+        self._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=True)
+
+    def delete(self) -> None:
+        """Delete the stored study, its events and its files, for good; refused while a trial of it runs."""
+        delete_study(self._journal.log, self._journal.name)
 
 
 def rename_study(log: EventLog, name: str, new: str) -> None:
