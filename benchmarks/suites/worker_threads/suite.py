@@ -18,7 +18,7 @@ from shoestring.executors.threads import share_of_cores
 
 _TRIALS, _WORKERS = 4, 4
 _RNG = np.random.default_rng(0)
-_X = _RNG.normal(size=(4000, 20)).astype("float32")
+_X = _RNG.normal(size=(1000, 20)).astype("float32")
 _Y = (_X[:, 0] + _X[:, 1] * _X[:, 2] > 0).astype("float32")
 
 
