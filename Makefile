@@ -46,7 +46,7 @@ test-ray: $(VENV)/.ray
 
 # What needs heavy frameworks; make test skips these tests with a line that says so.
 test-integrations: $(VENV)/.integrations
-	$(BIN)/python -m pytest tests/executors/test_ray.py tests/integrations
+	$(BIN)/python -m pytest tests/executors/test_ray.py tests/integrations tests/test_examples.py
 
 test-portable: $(VENV)/.test
 	$(BIN)/python -m pytest $(PORTABLE)

@@ -87,6 +87,19 @@ def test_the_kubernetes_manifest():
     command.make_context("worker", list(rest))  # refuses an option that it does not have
 
 
+def test_the_kubernetes_manifest_is_valid_by_the_schemas_of_kubernetes():
+    schemas = pytest.importorskip(
+        "kubernetes_validate", reason="kubernetes-validate is not installed: examples/kubernetes.yml is not linted"
+    )
+    yaml = pytest.importorskip("yaml")
+    parts = list(yaml.safe_load_all((EXAMPLES / "kubernetes.yml").read_text()))
+    for part in parts:
+        schemas.validate(part, schemas.latest_version(), strict=True)
+    parts[0]["spec"]["port"] = 5432
+    with pytest.raises(schemas.ValidationError):
+        schemas.validate(parts[0], schemas.latest_version(), strict=True)
+
+
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")
 def test_augmentation_search(tmp_path):
     out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1", "--epochs", "5"))

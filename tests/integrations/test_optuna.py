@@ -285,3 +285,28 @@ def test_optuna_search_cv():
     assert search.best_score_ > 0.8
     assert len(study.trials) == 8
     assert any(trial.intermediate_values for trial in study.trials)
+
+
+@pytest.mark.filterwarnings("ignore")  # those of Ray
+def test_ray_tune(tmp_path):
+    """In a process of its own: Ray leaves sockets and threads behind."""
+    pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'ray[tune]'", exc_type=ImportError)
+    program = f"""
+import ray
+from ray import tune
+from ray.tune.search.optuna import OptunaSearch
+from shoestring.integrations.optuna import Sampler
+
+def objective(config):
+    tune.report({{"loss": (config["x"] - 0.3) ** 2}})
+
+ray.init(num_cpus=2, include_dashboard=False)
+search = OptunaSearch(sampler=Sampler(seed=1), metric="loss", mode="min")
+options = tune.TuneConfig(search_alg=search, num_samples=16, max_concurrent_trials=2)
+run = tune.RunConfig(storage_path={str(tmp_path)!r}, verbose=0)
+found = tune.Tuner(objective, param_space={{"x": tune.uniform(-1, 1)}}, tune_config=options, run_config=run).fit()
+assert len(found) == 16 and not found.errors
+assert found.get_best_result("loss", "min").metrics["loss"] < 0.01
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]

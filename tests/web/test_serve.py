@@ -193,6 +193,27 @@ def test_the_document_describes_every_request_and_the_page_shows_it(address):
     assert all(f"{method.upper()} {path}" in page for path, method in named)
 
 
+def test_the_dashboard_can_answer_the_same_requests(tmp_path):
+    ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", storage=tmp_path / "s.db", name="other")
+    words = ["dashboard", str(tmp_path / "s.db"), "--port", "0", "--serve", "--token", TOKEN]
+    command = [sys.executable, "-m", "shoestring", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stderr.readline().partition("/?")[0]
+            assert call(address, "/api/studies", CREATE)[0] == 200
+            grant = call(address, "/api/studies/s/ask", {})[1]
+            path = f"/api/studies/s/trials/{grant['trial']}/tell"
+            assert call(address, path, {"value": 0.5})[1]["state"] == "finished"
+            assert call(address, path, {"value": 0.6})[0] == 409
+            assert call(address, "/api/studies/s", token="guess")[0] == 401
+            assert call(address, "/api/openapi.json")[1]["servers"] == [{"url": "/api"}]
+            request = urllib.request.Request(f"{address}/study/s", headers={"Authorization": f"Bearer {TOKEN}"})
+            with urllib.request.urlopen(request, timeout=60) as page:
+                assert "0.5" in page.read().decode()
+        finally:
+            process.kill()
+
+
 class Server:
     """``shoestring serve`` in a process of its own, on one port."""
 

@@ -7,6 +7,7 @@ one must be that of an unbroken training, and each step that was charged must be
 
     python benchmarks/chaos.py
     python benchmarks/chaos.py --table faults --seeds 2
+    python benchmarks/chaos.py --table server           # clients of shoestring serve, which are killed, and it too
     python benchmarks/chaos.py --quick --json
 
 It needs a Unix system. To fill a file system it mounts one of 8 MB in memory; where that is not allowed, this fault is
@@ -35,6 +36,7 @@ from benchmarks.harness.measurements import Row
 from benchmarks.harness.unbroken import explained, wrong_readings
 from benchmarks.harness.victim import LEASE
 from benchmarks.suites.chaos.glue import glue
+from benchmarks.suites.chaos.server import server
 from shoestring.core.events import Event, Reported
 from shoestring.core.history import TrialRecord
 from shoestring.logs import open_log
@@ -55,7 +57,7 @@ KILL, WORKER, STOP, CLOCK, FULL, COPY = FAULTS = (
 
 @dataclass(frozen=True)
 class Scenario:
-    """How many processes run the study, how many workers each has, and how long a step takes."""
+    """The number of processes that run the study, of the workers of each, and how long a step takes."""
 
     name: str
     processes: int
@@ -76,7 +78,7 @@ SCENARIOS = (
 
 @dataclass
 class Found:
-    """What the faults did: counts of the faults, and of everything that must not happen."""
+    """The effects of the faults: counts of the faults, and of everything that must not happen."""
 
     faults: Counter[str] = field(default_factory=Counter)
     lost: int = 0
@@ -174,7 +176,7 @@ class Arena:
         return False
 
     def look(self) -> None:
-        """What was in the log must still be there."""
+        """Check that the log still has everything that it had."""
         if not self.storage.exists():
             return
         log = open_log(self.storage)
@@ -220,7 +222,7 @@ def check(arena: Arena, study: ss.Study) -> None:
 
 
 def _wrong_files(storage: Path, trial: TrialRecord) -> bool:
-    """Whether the checkpoint of the recommended step is missing, or is not that of this step."""
+    """Return whether the checkpoint of the recommended step is missing, or is not that of this step."""
     if trial.recommended is None:
         return False
     step = trial.recommended.step
@@ -248,7 +250,7 @@ def arena_folder() -> Iterator[tuple[Path, bool]]:
 
 
 def torment(scenario: Scenario, faults: int, seed: int) -> Found:
-    """Let so many faults happen to studies of one scenario; a study that ends before is followed by another one."""
+    """Let this many faults happen to studies of one scenario; a study that ends before is followed by another one."""
     found, rng = Found(), random.Random(seed)
     while found.faults.total() < faults:
         with arena_folder() as (folder, can_fill):
@@ -285,7 +287,7 @@ def faults(options: Options) -> list[Row]:
     return [Row("faults in all", total, at_least=None if options.quick else 100), *rows]
 
 
-TABLES = {"faults": faults, "glue": glue}
+TABLES = {"faults": faults, "glue": glue, "server": server}
 
 
 def run() -> None:

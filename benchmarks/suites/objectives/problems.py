@@ -1,4 +1,4 @@
-"""The problems: YAHPO's surrogate of LCBench with two values of each configuration, and functions with a known front."""
+"""YAHPO's surrogate of LCBench with two values of each configuration, and functions with a known front."""
 
 from __future__ import annotations
 

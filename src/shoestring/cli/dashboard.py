@@ -27,16 +27,19 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
     is_flag=True,
     help="Let people change studies; needs the token.",
 )
-def dashboard(storage: str, host: str, port: int, token: str | None, allow_actions: bool) -> None:
+@click.option("--serve", "with_api", is_flag=True, help="Answer ask and tell too, below /api; needs the token.")
+def dashboard(storage: str, host: str, port: int, token: str | None, allow_actions: bool, with_api: bool) -> None:
     """Show the studies of STORAGE in a browser, live.
 
-    It reads the log and changes nothing, unless --allow-actions is given. End it with Ctrl-C.
+    It reads the log and changes nothing, unless --allow-actions or --serve is given. End it with
+    Ctrl-C.
     """
     if any(find_spec(name) is None for name in ("starlette", "uvicorn", "jinja2")):
         raise MethodError("the dashboard needs starlette, uvicorn and jinja2: pip install 'shoestring[dashboard]'")
-    if not token and (allow_actions or host not in _LOOPBACK):
+    if not token and (allow_actions or with_api or host not in _LOOPBACK):
         token = secrets.token_urlsafe(24)
-    app = web.app.create_app(storage, token=token, allow_actions=allow_actions)
+    api = web.serve.unguarded_app(storage) if with_api else None
+    app = web.app.create_app(storage, token=token, allow_actions=allow_actions, api=api)
     listening = listen(host, port)
     place = f"[{host}]" if ":" in host else host
     secret = f"?token={quote(token, safe='')}" if token else ""

@@ -247,9 +247,9 @@ def _must_be_given(parameter: Any) -> bool:
 
 def _in_steps_of(history: History, other: History, trial: TrialRecord) -> Mapping[int, Reading]:
     """The readings of a trial in the steps of this study; the value of an objective that returns once is its last."""
-    mine, theirs = history.max_resource or 1, other.max_resource or 1
-    if mine > 1 and theirs == 1:
-        return {mine: trial.readings[1]} if trial.readings else {}
-    if mine == 1 and theirs > 1:
+    own, theirs = history.max_resource or 1, other.max_resource or 1
+    if own > 1 and theirs == 1:
+        return {own: trial.readings[1]} if trial.readings else {}
+    if own == 1 and theirs > 1:
         return {1: trial.readings[trial.recommended.step]} if trial.recommended else {}
-    return {step: reading for step, reading in trial.readings.items() if step <= mine}
+    return {step: reading for step, reading in trial.readings.items() if step <= own}

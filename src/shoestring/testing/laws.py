@@ -69,7 +69,7 @@ class Play:
 
 @contextmanager
 def possible_decisions() -> Iterator[None]:
-    """What a study refuses to carry out is a broken law too."""
+    """Treat a decision that a study refuses to carry out as a broken law."""
     try:
         yield
     except ShoestringError as error:
@@ -111,17 +111,17 @@ def folded(events: Sequence[Event]) -> History:
 
 
 def check_known(method: Method, results: int = 12) -> None:
-    """What the user enqueued is tried first; results from elsewhere are free and are not tried again; all laws hold."""
+    """Check that enqueued configurations come first, and results from elsewhere are free and are not tried again."""
     problem, budget = Playground(), Budget(steps=60)
     study, events = played(method, problem, budget=budget, known=lambda study: give(study, results))
     first = next(position for position, event in enumerate(events) if isinstance(event, Granted))
     before = folded(events[:first])
-    assert len(before.trials) == results, "known results: one of them is no trial"
+    assert len(before.trials) == results, "known results: one of them is not a trial"
     assert not any(before.ledger.spent().values()), "known results: something was charged for them"
     queue = [Codec.key(config) for config in before.queue]
     chosen = [Codec.key(arm.config) for arm in study.history.arms[len(before.arms) :]]
     first_chosen = chosen[: len(queue)]
-    assert first_chosen == queue[: len(chosen)], "enqueued: another configuration was started before those of the user"
+    assert first_chosen == queue[: len(chosen)], "enqueued: another configuration was started before the user's"
     check_budget_law(events)
     check_no_duplicates(events)
     check_failures_stay(events)
@@ -177,7 +177,7 @@ def check_another_process(*methods: Method) -> None:
 
 
 def play_in_child() -> None:
-    """What :func:`check_another_process` runs: methods in, the events that they give out."""
+    """Read methods and write their events, for :func:`check_another_process`."""
     methods = pickle.load(sys.stdin.buffer)
     pickle.dump([played(method)[1] for method in methods], sys.stdout.buffer)
 
@@ -280,7 +280,7 @@ def check_reasons(events: Sequence[Event]) -> None:
 
 
 def check_survives_json(events: Sequence[Event]) -> None:
-    """What is written is what is read."""
+    """Check that everything written is read back equal."""
     for seq, event in enumerate(events):
         try:
             again = from_json(event.kind, event.at, to_json(event), seq)
@@ -321,7 +321,7 @@ class WatchedMethod:
 
 @contextmanager
 def pure(history: History) -> Iterator[None]:
-    """In here the history must stay as it is, global randomness unused, and the clock is years ahead."""
+    """In here the history must not change, global randomness unused, and the clock is years ahead."""
     before, generators = _contents(history), _global_generators()
     with _another_time():
         yield
@@ -350,7 +350,7 @@ def check_decision(decision: Decision, history: History) -> None:
 
 
 def _check_plain(decision: Start | Continue | Replicate) -> None:
-    """What a decision writes into the log is made of plain values."""
+    """Check that a decision writes only plain values into the log."""
     for what in (decision.explanation, written_state(decision.state)):
         try:
             json.dumps(what, allow_nan=False)

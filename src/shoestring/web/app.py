@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from shoestring import plots
 from shoestring.core.history import TrialRecord
@@ -204,13 +204,17 @@ class Dashboard:
         return FileResponse(path, media_type=_TYPES[".js"], headers=kept)
 
 
-def create_app(storage: Storage, *, token: str | None = None, allow_actions: bool = False) -> Starlette:
-    """The application for the studies of a storage. With ``token``, every request needs it; actions need one."""
-    if allow_actions and not token:
+def create_app(
+    storage: Storage, *, token: str | None = None, allow_actions: bool = False, api: Starlette | None = None
+) -> Starlette:
+    """The application for the studies of a storage. With ``token``, every request needs it; actions need one, and so
+    does ``api``, an application for programs that answers below /api.
+    """
+    if (allow_actions or api) and not token:
         raise MethodError("a dashboard that allows actions needs a token: others on this machine can reach it too")
     dashboard = Dashboard(storage, allow_actions)
     app = Starlette(
-        routes=dashboard.routes(),
+        routes=[*dashboard.routes(), *([Mount("/api", api)] if api else [])],
         middleware=[Middleware(Guard, token=token)],
         exception_handlers={HTTPException: _failed, ShoestringError: _failed},
     )

@@ -16,7 +16,6 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -143,11 +142,17 @@ _OPERATIONS = [
 
 def create_app(storage: str | Path, *, token: str, lease: float = LEASE) -> Starlette:
     """The application for the studies of a storage; every request needs the token."""
+    app = unguarded_app(storage, lease)
+    app.add_middleware(Guard, token=token)
+    return app
+
+
+def unguarded_app(storage: str | Path, lease: float = LEASE) -> Starlette:
+    """The same for an application that checks the token itself."""
     studies = Studies(storage, lease)
     routes = [Route(each.path, _endpoint(studies, each), methods=[each.method]) for each in _OPERATIONS]
     return Starlette(
         routes=[Route("/", _page), Route("/openapi.json", _openapi), *routes],
-        middleware=[Middleware(Guard, token=token)],
         exception_handlers={HTTPException: _failed, ShoestringError: _failed},
     )
 
@@ -190,22 +195,23 @@ async def _page(request: Request) -> Response:
         + "</dl>"
         for each in _OPERATIONS
     )
-    intro = '<p>Send <code>Authorization: Bearer TOKEN</code>. <a href="/openapi.json">OpenAPI document</a></p>'
+    intro = '<p>Send <code>Authorization: Bearer TOKEN</code>. <a href="openapi.json">OpenAPI document</a></p>'
     return HTMLResponse(f"<!doctype html><meta charset=utf-8><title>shoestring</title><h1>shoestring</h1>{intro}{rows}")
 
 
 async def _openapi(request: Request) -> Response:
-    return JSONResponse(openapi())
+    return JSONResponse(openapi(request.scope.get("root_path", "")))
 
 
-def openapi() -> dict[str, Any]:
-    """The OpenAPI document of the server."""
+def openapi(root: str) -> dict[str, Any]:
+    """The OpenAPI document of a server whose paths begin with ``root``."""
     paths: dict[str, dict[str, Any]] = {}
     for each in _OPERATIONS:
         paths.setdefault(each.path, {})[each.method.lower()] = _described(each)
     return {
         "openapi": "3.1.0",
         "info": {"title": "shoestring", "version": __version__},
+        "servers": [{"url": root or "/"}],
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}],
         "paths": paths,

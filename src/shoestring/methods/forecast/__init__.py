@@ -11,11 +11,13 @@ u        the best-so-far losses at milestones of all trials, as scores: half by 
 EI       expected improvement on the best u, of a configuration's forecast at T
 ======== =========================================================================
 
-The first configurations are random; half of them go to T/9. Then, at every decision (``rules.py``):
+The first configurations are random; half of them go to T/9. They show from which milestone on the order of
+configurations says something about later ones (``trust.py``): new ones are first trained to that one, and readings
+before it are not used. Then, at every decision (``rules.py``):
 
 0. *Check*, in a budget of 20 full trainings or more: after a quarter of it, something that looks good is trained to T,
-   and something in the worse half after its first step as well (``checks.py``). If early readings turn out to mislead,
-   only the ends of trainings count: the configuration with the largest EI by these is trained to T at once.
+   and something in the worse half at its first milestone as well (``checks.py``). If early readings turn out to
+   mislead, only the ends of trainings count: the configuration with the largest EI by these is trained to T at once.
 1. *End game*, in the last quarter of the budget: the started configuration with the best forecast continues, if
    r ≤ T/2 or it needs all of r.
 2. *Guard*: while promotions by rank (as ASHA's) have had less than their share of the steps, one more if there is one

@@ -9,8 +9,8 @@ from shoestring.methods.learning_curves import remaining_steps, steps_are_free
 
 
 @lru_cache
-def milestones(last: int) -> tuple[int, ...]:
-    """Where trials pause: the Fibonacci numbers up to the last step.
+def milestones(last: int, first: int = 1) -> tuple[int, ...]:
+    """Where trials pause: the Fibonacci numbers up to the last step, from the first one that is trusted.
 
     >>> from shoestring.methods.forecast.milestones import milestones
     >>> milestones(50)
@@ -20,7 +20,7 @@ def milestones(last: int) -> tuple[int, ...]:
     while following < last:
         found.append(following)
         following += found[-2]
-    return (*found, last) if last > 1 else (1,)
+    return tuple(m for m in (*found, last) if m >= first) if last > 1 else (1,)
 
 
 def next_milestone(last: int, step: int) -> int:
@@ -28,15 +28,15 @@ def next_milestone(last: int, step: int) -> int:
     return next((m for m in milestones(last) if m > step), last)
 
 
-def first_step(history: History, last: int, startup: float) -> int:
+def first_step(history: History, last: int, startup: float, trusted: int) -> int:
     """How far the next new configuration is trained first; ``startup`` is the number of random ones.
 
-    One step, as the next decision can continue it. Once the evaluations are spent no trial continues, so the last new
-    configuration gets all of its steps at once.
+    To the first milestone that is ``trusted``, as the next decision can continue it. Once the evaluations are spent no
+    trial continues, so the last new configuration gets all of its steps at once.
     """
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
-    return _further(history, last) if 2 * len(history.arms) < startup else 1
+    return max(_further(history, last) if 2 * len(history.arms) < startup else 1, trusted)
 
 
 def _further(history: History, last: int) -> int:

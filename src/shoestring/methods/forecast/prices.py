@@ -56,12 +56,12 @@ def step_prices(measured: Mapping[int, float], points: Array, embed: Embedding) 
     return prices
 
 
-def steps_to_buy(columns: Columns, last: int, per_evaluation: float) -> Array:
-    """Per column, the steps to its next milestone.
+def steps_to_buy(columns: Columns, last: int, first: int, per_evaluation: float) -> Array:
+    """Per column, the steps to its next milestone, the ``first`` one that is trusted or a later one.
 
     A new configuration also costs an evaluation; where these are limited, it is worth its share of the steps left.
     """
-    stops, step = milestones(last), columns.step
+    stops, step = milestones(last, first), columns.step
     following: Array = np.array([*stops, math.inf])
     steps = np.asarray(following[np.searchsorted(stops, step, side="right")] - step + columns.again, dtype=np.float64)
     if 0 < per_evaluation < math.inf:

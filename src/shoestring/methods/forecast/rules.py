@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import History, TrialRecord
-from shoestring.core.options import check_number, check_whole
+from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.untried import first_enqueued
 from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
@@ -29,6 +29,7 @@ from shoestring.methods.forecast.prices import (
 )
 from shoestring.methods.forecast.proposals import best_new, is_all_there_is, random_start
 from shoestring.methods.forecast.state import DecidedBy, ForecastState
+from shoestring.methods.forecast.trust import EarlyOrders, Trusted
 from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
@@ -50,13 +51,15 @@ class Forecast:
 
     The first ``startup`` configurations are random. Later ones come from a ``pool`` of so many configurations (all of
     a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
-    that goes to promotions by rank; these promote the best 1/``eta`` of each rung.
+    that goes to promotions by rank; these promote the best 1/``eta`` of each rung. With ``trust`` "learned", readings
+    before the first milestone whose order predicts later ones are not used; "blind" is for comparison.
     """
 
     startup: int = 10
     pool: int = 2000
     guard: float = 1 / 3
     eta: float = 3
+    trust: Literal["learned", "blind"] = field(default="learned", metadata={"before": "blind"})
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -64,6 +67,7 @@ class Forecast:
     )
 
     def __post_init__(self) -> None:
+        check_choices(self)
         check_whole(self, startup=1, pool=1)
         check_number(self, "guard", "a share of the steps, between 0 and 1", 0, 1, "[]")
         check_number(self, "eta", "a number above 1: the best 1/eta are promoted", 1, ends="()")
@@ -72,17 +76,20 @@ class Forecast:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
         last = top_resource(history, "forecast")
         startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
-        first = first_step(history, last, startup)
+        trusted = self._trusted(history, last)
+        first = first_step(history, last, startup, trusted.step)
         if history.queue:
             enqueued = first_enqueued(history)
             return Start(first, enqueued.reason, enqueued.config)
-        informed = any(step in milestones(last) and not trial.replicate for trial, step, _ in history.readings)
+        informed = any(
+            step in milestones(last, trusted.step) and not trial.replicate for trial, step, _ in history.readings
+        )
         if len(history.arms) < startup or not informed:
             why = f"one of the first {math.ceil(startup)} configurations"
             start = random_start(history, rng, first, why)
             if start is not None or not informed:
                 return start or nothing_left(history)
-        return self._decide_by_model(history, rng, first)
+        return trusted.explained(self._decide_by_model(history, rng, first))
 
     @one_thread()
     def _decide_by_model(self, history: History, rng: np.random.Generator, first: int) -> Decision:
@@ -97,9 +104,19 @@ class Forecast:
 
     def _state(self, history: History) -> ForecastState:
         last = top_resource(history, "forecast")
-        state = history.cached(("forecast", self), lambda: ForecastState(history, self.pool, last))
+        trusted = self._trusted(history, last)
+        state = history.cached(
+            ("forecast", self, trusted.step), lambda: ForecastState(history, self.pool, last, trusted.step)
+        )
         state.update(history)
         return state
+
+    def _trusted(self, history: History, last: int) -> Trusted:
+        if self.trust == "blind":
+            return Trusted()
+        orders = history.cached(("early orders", last), lambda: EarlyOrders(last))
+        orders.update(history)
+        return orders.trusted
 
     @one_thread()
     def belief(self, history: History, trials: Sequence[TrialRecord]) -> list[CurveBelief]:
@@ -136,7 +153,9 @@ class Forecast:
         columns, unit = state.columns, scarcest(history)
         measured = measured_prices(columns.trials, unit)
         per_evaluation = remaining_steps(history) / max(history.ledger.free("evaluations"), 1)
-        price = steps_to_buy(columns, state.last, per_evaluation) * step_prices(measured, columns.points, state.embed)
+        price = steps_to_buy(columns, state.last, state.first, per_evaluation) * step_prices(
+            measured, columns.points, state.embed
+        )
         gain = np.where(columns.trainable, forecasts.improvement / price, -1.0)
         best = int(np.argmax(gain))
         if gain[best] < 0:
@@ -178,9 +197,9 @@ def _first_end(state: ForecastState, forecasts: Forecasts, history: History) -> 
 
 def _worse_end(state: ForecastState) -> Continue | None:
     """The second part of the check: something that looked bad early is trained to its end."""
-    columns = [state.columns.of_arm[arm] for arm in worse_half(state.curves)]
+    columns = [state.columns.of_arm[arm] for arm in worse_half(state.curves, state.first)]
     paused = [column for column in columns if state.columns.paused[column]]
-    reason = f"was in the worse half after its first step: {_CHECK}"
+    reason = f"was in the worse half after {format_steps(state.first)}: {_CHECK}"
     return _finish(state, paused[0], reason, "check") if paused else None
 
 
@@ -228,7 +247,8 @@ def _repetition(state: ForecastState) -> Continue | None:
 def _advance(state: ForecastState, column: int, reason: str, rule: str) -> Continue:
     """Continue a trial to its next milestone."""
     trial = state.columns.trial(column)
-    return Continue(trial.index, next_milestone(state.last, trial.step), reason, state=DecidedBy(rule))
+    until = next_milestone(state.last, max(trial.step, state.first - 1))
+    return Continue(trial.index, until, reason, state=DecidedBy(rule))
 
 
 def _finish(state: ForecastState, column: int, reason: str, rule: str) -> Continue:

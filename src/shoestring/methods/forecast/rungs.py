@@ -10,14 +10,14 @@ from typing import NamedTuple
 from shoestring.methods.forecast.milestones import milestones
 
 
-def rung_steps(last: int) -> tuple[int, ...]:
-    """Every second milestone, and the last step.
+def rung_steps(last: int, first: int = 1) -> tuple[int, ...]:
+    """Every second milestone from the first one that is trusted, and the last step.
 
     >>> from shoestring.methods.forecast.rungs import rung_steps
     >>> rung_steps(50)
     (1, 3, 8, 21, 50)
     """
-    return (*milestones(last)[:-1:2], last)
+    return (*milestones(last, first)[:-1:2], last)
 
 
 class Promotion(NamedTuple):
@@ -32,8 +32,8 @@ class Promotion(NamedTuple):
 class Rungs:
     """Per rung, the arms that reached it, by their best loss so far there."""
 
-    def __init__(self, last: int) -> None:
-        self._steps = rung_steps(last)
+    def __init__(self, last: int, first: int) -> None:
+        self._steps = rung_steps(last, first)
         self._ranked: list[list[tuple[float, int]]] = [[] for _ in self._steps]
 
     def add(self, arm: int, step: int, loss: float) -> None:

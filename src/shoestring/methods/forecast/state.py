@@ -57,24 +57,24 @@ class GrantedByRule:
 
 
 class ForecastState:
-    """What is known of a study. ``last`` is the last step of a full training.
+    """What is known of a study. ``last`` is the last step of a training, and ``first`` the first milestone that counts.
 
     ``columns`` and ``readings`` are what the process needs, ``curves`` has by arm the best loss so far at each
     milestone, ``rungs`` ranks arms, ``neighbours`` and ``duplicates`` are the arms that repeat another one,
     ``failed_at`` are the steps at which trials failed, and ``granted`` is what each rule has decided.
     """
 
-    def __init__(self, history: History, pool: int, last: int) -> None:
+    def __init__(self, history: History, pool: int, last: int, first: int) -> None:
         choices, is_table = tuple(bool(n) for n in history.codec.choices), history.codec.rows is not None
 
         def new_process(points: Array) -> CurveProcess:
             return CurveProcess(points, last, choices, is_table)
 
-        self.last = last
+        self.last, self.first = last, first
         self.columns = Columns(history, pool)
         self.readings = Readings(self.columns, new_process)
         self.curves: dict[int, dict[int, float]] = {}
-        self.rungs = Rungs(last)
+        self.rungs = Rungs(last, first)
         self.neighbours, self.duplicates = Neighbours(self.curves), Duplicates()
         self.failed_at: list[int] = []
         self.granted = GrantedByRule()
@@ -103,7 +103,8 @@ class ForecastState:
             self.granted.add(decided.rule, grant)
         if decided is not None and decided.parent >= 0:
             self.neighbours.parent[grant.arm] = decided.parent
-        self.readings.expect(grant)
+        if grant.until >= self.first:
+            self.readings.expect(grant)
 
     def _take_in_outcome(self, event: _Outcome) -> None:
         trial, step, loss = event
@@ -125,8 +126,9 @@ class ForecastState:
             return
         self.curves.setdefault(arm, {})[step] = lowest
         self.duplicates.take_in(arm, step, loss)
-        self.readings.add(self.columns.of_arm[arm], step, lowest, due)
-        self.rungs.add(arm, step, lowest)
+        if step >= self.first:
+            self.readings.add(self.columns.of_arm[arm], step, lowest, due)
+            self.rungs.add(arm, step, lowest)
 
     def _take_in_closing(self, trial: TrialRecord) -> None:
         """A failed trial ranks last on the rung of its last grant; one without readings has an infinite first loss.
