@@ -16,7 +16,7 @@ import shoestring
 def _packages() -> tuple[str, ...]:
     """shoestring and its public packages; its errors are few, and their module lists them."""
     inner = [name for name in shoestring.__all__ if inspect.ismodule(getattr(shoestring, name)) and name != "errors"]
-    return ("shoestring", *(f"shoestring.{name}" for name in sorted([*inner, "logs", "testing"])))
+    return ("shoestring", *(f"shoestring.{name}" for name in sorted([*inner, "logs", "online.networks", "testing"])))
 
 
 PACKAGES = _packages()

@@ -21,6 +21,7 @@ from shoestring.errors import ShoestringError
 _MODULES = {
     **dict.fromkeys(("run", "resume", "release"), "run"),
     **dict.fromkeys(("ask", "tell", "fail"), "ask"),
+    "past": "past",
     "status": "status",
     "best": "best",
     **dict.fromkeys(("trials", "export"), "trials"),
@@ -51,7 +52,7 @@ _OTHER_NAMES = {
 }
 
 # Where a message names an argument of a function that is an option here: at its start, or with its value.
-_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|threads|keep"
+_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|threads|keep|past|guess"
 _ARGUMENT = re.compile(rf"\b({_NAMES})= ?(?:\.\.\.)?|^({_NAMES}) (?=is )")
 
 

@@ -11,7 +11,7 @@ import click
 from shoestring.cli.arguments import DEFAULT_STORAGE, F, load_module, pick
 from shoestring.core.recommendation import DEFAULT_RULE, RULES
 from shoestring.errors import SpaceError
-from shoestring.spaces.written import from_text
+from shoestring.spaces.written import from_text, number_in
 
 param_option = click.option(
     "--param",
@@ -37,9 +37,40 @@ def _constraints(ctx: click.Context, option: click.Parameter, given: tuple[str, 
     return {part[0].strip(): "".join(part[1:]).strip() for part in parts} or None
 
 
+def _guess_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, Any] | None:
+    """The values of --guess by the names of parameters."""
+    found = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise SpaceError(f"--guess {pair!r} is not NAME=VALUE; write lr=3e-3 or act=relu")
+        number = number_in(value.strip())
+        found[name.strip()] = value.strip() if number is None else number
+    return found or None
+
+
+past_option = click.option(
+    "--past",
+    multiple=True,
+    metavar="STORAGE",
+    callback=lambda _, __, given: list(given) or None,
+    help="Try the best of past studies early: a storage, or auto for those in the same storage. Repeat for more.",
+)
+
+guess_option = click.option(
+    "--guess",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_guess_of,
+    help="A value that has worked before, such as lr=3e-3, which is tried early. Repeat for more.",
+)
+
+
 def study_options(command: F) -> F:
     """The options that describe a study, beside its space and its budget."""
     for decorate in (
+        guess_option,
+        past_option,
         click.option("--seed", default=0, show_default=True, help="The same seed gives the same study."),
         click.option(
             "--recommend",

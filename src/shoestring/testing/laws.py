@@ -152,6 +152,27 @@ def give(study: Study, results: int) -> None:
         study.enqueue(study.history.codec.sample(generator(number, 0, "enqueued")))
 
 
+def check_plan(method: Method, workers: int = 4) -> None:
+    """What is planned takes turns with random configurations, and all laws hold."""
+    first = played(method, PROBLEM, budget=Budget(steps=9))[1][0]
+    codec = folded([first]).codec
+    drawn = [codec.sample(generator(number, 0, "planned")) for number in range(6)]
+    plan = tuple({"config": config, "origin": "guess", "sd": 0.0} for config in drawn)
+    opened = replace(first, budget={"steps": 120}, plan=plan)  # type: ignore[arg-type]
+    budget = Budget(steps=120)
+    study, events = played(method, PROBLEM, events=[opened], budget=budget, workers=workers)
+    keys, planned = [Codec.key(arm.config) for arm in study.history.arms], list(map(Codec.key, drawn))
+    assert [key in planned for key in keys[:4]] == [True, False, True, False], "plan: it does not take turns"
+    assert [key for key in keys if key in planned] == planned[: len({*planned} & {*keys})], "plan: not in its order"
+    check_events(events)
+    check_survives_json(events)
+    check_cached_equals_fresh(method, events, most=20)
+    for cut in (1, len(events) // 3):
+        again = played(method, PROBLEM, events=events[:cut], budget=budget, workers=workers)[1]
+        assert list(again) == list(events), f"crash anywhere: cut after event {cut}, another log followed"
+    check_verification(study)
+
+
 def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4) -> None:
     """Law 1: cut the log after any event, resume: the same log follows."""
     for cut in (len(events) * (2 * i + 1) // (2 * cuts) for i in range(cuts)):
@@ -299,6 +320,7 @@ METHOD_LAWS: dict[str, Callable[[Play], None]] = {
     "crash anywhere": lambda play: check_crash_anywhere(play.method, play.events),
     "verify": lambda play: check_verification(play.study),
     "known results": lambda play: check_known(play.method),
+    "plan": lambda play: check_plan(play.method),
     "several objectives": lambda play: check_several(play.method),
     "other budgets": lambda play: check_other_budgets(play.method),
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoestring.core.events import Event
 from shoestring.core.history import TrialRecord
+from shoestring.core.planned import origin_of
 from shoestring.views.formatting import cut, duration, moment, number
 from shoestring.views.states import is_over, state_words
 from shoestring.views.tables import Table
@@ -47,6 +48,7 @@ def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Seq
     return {
         "trial": trial,
         "state": state_words(trial.state, is_over(trace.history)),
+        "origin": origin_of(trace.history, trial),
         "told": "no reading yet" if trial.recommended is None else f"recommended: {_recommended(trace, trial)}",
         "took": duration(trial.seconds),
         "message": cut(trial.message, _LONGEST),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from shoestring.core.history import History, TrialRecord
+from shoestring.core.planned import origin_of
 from shoestring.views.selection import cells_of, columns_of
 from shoestring.views.states import is_over
 from shoestring.views.trace import Trace
@@ -17,7 +18,13 @@ def trials_json(trace: Trace, since: int) -> str:
     history = trace.history
     names, metrics = list(history.codec.space.keys()), _metrics(history)
     rows = [
-        [*cells, message and message[:_LONGEST_MESSAGE], *map(trial.config.get, names), *_cells(trial, metrics)]
+        [
+            *cells,
+            message and message[:_LONGEST_MESSAGE],
+            *map(trial.config.get, names),
+            *_cells(trial, metrics),
+            *_origin(history, trial),
+        ]
         for trial in history.trials
         if trace.touched[trial.index] >= since
         for *cells, message in [cells_of(trial, history.sign)]
@@ -25,7 +32,11 @@ def trials_json(trace: Trace, since: int) -> str:
     columns = columns_of(history)
     answer = {
         "position": history.position,
-        "columns": [*columns, *(f"metric.{name}" if name in columns else name for name in metrics)],
+        "columns": [
+            *columns,
+            *(f"metric.{name}" if name in columns else name for name in metrics),
+            *(["planned from"] if history.opened.plan else []),
+        ],
         "parameters": columns[len(columns) - len(names) :],
         "rows": rows,
         "over": is_over(history),
@@ -33,6 +44,11 @@ def trials_json(trace: Trace, since: int) -> str:
         "largest": history.opened.mode == "max",
     }
     return json.dumps(answer, default=str, allow_nan=False, separators=(",", ":"))
+
+
+def _origin(history: History, trial: TrialRecord) -> list[str]:
+    """Where the configuration was planned from, in a study with a plan."""
+    return [origin_of(history, trial)] if history.opened.plan else []
 
 
 def _metrics(history: History) -> list[str]:
