@@ -160,6 +160,21 @@ def test_functions_with_a_cache_travel_and_are_called_once_in_each_worker(tmp_pa
     assert [dict(trial.readings[1].metrics)["here"] for trial in trials] == [1.0] * 6
 
 
+def test_what_cannot_be_sent_is_named():
+    lock = threading.Lock()
+
+    def train(trial):
+        with lock:
+            return trial.config["x"]
+
+    study = ss.Study(SPACE, budget="2 evaluations", method="random")
+    with pytest.raises(
+        ObjectiveError, match=r"refers to lock, something that cannot be pickled .*inside the objective"
+    ):
+        study.run(train, workers=2)
+    assert not study.trials
+
+
 def test_timeouts_do_not_count_loading():
     study = ss.Study(SPACE, budget="6 evaluations", method="random", max_resource=2)
     study.run(slow_to_load.sometimes_hanging, executor=Processes(1), trial_timeout=1.5)

@@ -252,8 +252,9 @@ def test_the_same_seed_gives_the_same_draws():
 @pytest.mark.parametrize(
     ("guess", "message"),
     [
+        ({"lr": True}, "the guess of 'lr' is True"),
         ({"lr": 7.0}, "the guess of 'lr' is 7.0, outside of"),
-        ({"rate": 0.1}, "'rate', which is no parameter that can vary; these are"),
+        ({"rate": 0.1}, "'rate', which is not a parameter that can vary; these are"),
         ({"act": "gelu"}, "the guess of 'act' is 'gelu'"),
         ({"lr": "fast"}, "the guess of 'lr' is 'fast'"),
         ([1e-3], "give values by the names of parameters"),
@@ -328,6 +329,13 @@ def test_the_command_run_takes_a_past_and_a_guess(folder):
     study = ss.Study.load("own.db", "own")
     assert study.trials[0].config["lr"] == 0.01
     assert len(plan(study)) == 8
+
+
+def test_a_guess_of_a_choice_that_looks_like_a_number_is_a_text(folder):
+    shown = shoestring("past", "team.db", "--param", "act=1,2", *PARAMETERS[:2], "--guess", "act=2", "--json")
+    assert json.loads(shown.output)["plan"][0]["config"]["act"] == "2"
+    given = ("ask", "own", "--budget", "9 evaluations", "--param", "act=1,2", "--guess", "act=2")
+    assert "ss_act=2" in shoestring(*given).output
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ class Task:
     last: Callable[[Mapping[str, Any]], float]
 
     def budget(self, amount: int) -> ss.Budget:
-        """So many full trainings, or evaluations of a black box."""
+        """A budget of full trainings, or of evaluations of a black box."""
         return ss.Budget(steps=amount * self.max_resource) if self.max_resource > 1 else ss.Budget(evaluations=amount)
 
     def study(self, amount: int, seed: int, **options: Any) -> ss.Study:

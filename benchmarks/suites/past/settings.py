@@ -42,7 +42,7 @@ def drawn(tasks: Sequence[Task], seed: int, count: int = TASKS) -> list[Task]:
 
 
 def regret(family: str, tasks: Sequence[Task], task: Task, setting: Setting, amount: int, seed: int) -> float:
-    """The regret of the best reading after so many trainings or evaluations."""
+    """The regret of the best reading after a number of trainings or evaluations."""
     name = key(f"{family} {task.name}", seed, "auto", given=setting.kind, studies=setting.studies, amount=amount)
     return float(runs().get(name, lambda: _played(tasks, task, setting, amount, seed)))
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from shoestring.cli.arguments import DEFAULT_STORAGE, json_option, named_study
 from shoestring.cli.output import echo, print_json
-from shoestring.cli.space_options import given_space, param_option, study_options, value_option
+from shoestring.cli.space_options import given_space, guess_for, param_option, study_options, value_option
 from shoestring.core.grants import Grant
 from shoestring.core.readings import readings_by_step
 from shoestring.errors import BudgetError, ReadingError, SpaceError, StorageError, StudyNotFound
@@ -72,7 +72,9 @@ def ask(
         study = _existing(options["storage"], name)
         _refuse_unused(ctx, {"parameters", "place", *options} - {"storage"})
     else:
-        study = Study(given_space(parameters, place), name=name, budget=budget, **options)
+        space = given_space(parameters, place)
+        options["guess"] = guess_for(space, options["guess"])
+        study = Study(space, name=name, budget=budget, **options)
     grant = _next(study, wait)
     if grant is None:
         over = study.state == "finished"

@@ -22,7 +22,7 @@ from shoestring.cli.arguments import (
     study_arguments,
 )
 from shoestring.cli.output import echo, print_json
-from shoestring.cli.space_options import given_space, param_option, study_options, value_option
+from shoestring.cli.space_options import given_space, guess_for, param_option, study_options, value_option
 from shoestring.cli.status import show_status, summary
 from shoestring.cli.stored_command import agreed_command, has_command, yes_option
 from shoestring.errors import BudgetError, ObjectiveError
@@ -129,7 +129,8 @@ def run(
         raise BudgetError("say how much may be spent: --budget '300 steps', '50 evaluations', '2h', or a mix")
     again = f"shoestring resume {shell_arguments(options['storage'], name)}"
     with interruptible(again, lambda: Study.load(options["storage"], name)):
-        study = tune(objective, space, **{**options, "name": name}, progress=False if quiet else None)
+        given = {**options, "name": name, "guess": guess_for(space, options["guess"])}
+        study = tune(objective, space, **given, progress=False if quiet else None)
     _report(study, options["storage"], as_json)
 
 

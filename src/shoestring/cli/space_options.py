@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,6 +11,7 @@ import click
 from shoestring.cli.arguments import DEFAULT_STORAGE, F, load_module, pick
 from shoestring.core.recommendation import DEFAULT_RULE, RULES
 from shoestring.errors import SpaceError
+from shoestring.spaces.definition import as_space
 from shoestring.spaces.written import from_text, number_in
 
 param_option = click.option(
@@ -37,15 +38,24 @@ def _constraints(ctx: click.Context, option: click.Parameter, given: tuple[str, 
     return {part[0].strip(): "".join(part[1:]).strip() for part in parts} or None
 
 
-def _guess_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, Any] | None:
-    """The values of --guess by the names of parameters."""
+def guess_for(space: Any, given: Mapping[str, str] | None) -> dict[str, Any] | None:
+    """The values of --guess for a space: texts where it has such choices, otherwise numbers where they are some."""
+    if given is None:
+        return None
+    own = as_space(space)
+    choices = {name: getattr(own[name], "choices", ()) for name in given if name in own}
+    numbers = {name: number_in(text) for name, text in given.items() if text not in choices.get(name, ())}
+    return {name: text if numbers.get(name) is None else numbers[name] for name, text in given.items()}
+
+
+def _guess_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, str] | None:
+    """The texts of --guess by the names of parameters."""
     found = {}
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip() or not value.strip():
             raise SpaceError(f"--guess {pair!r} is not NAME=VALUE; write lr=3e-3 or act=relu")
-        number = number_in(value.strip())
-        found[name.strip()] = value.strip() if number is None else number
+        found[name.strip()] = value.strip()
     return found or None
 
 

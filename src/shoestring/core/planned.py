@@ -29,7 +29,7 @@ from shoestring.spaces.codec import Codec, Config, deep_copy
 GUESS = "guess"
 # This many planned configurations are compared with as many random ones, and as many make up for a lost check.
 _COMPARED = 2
-# So many of the plan are tried in any case, and the others while less than this share of the budget is used.
+# The first five of the plan are tried in any case, and the others while less than this share of the budget is used.
 FIRST, _SHARE = 5, 1 / 8
 # How often a random configuration is drawn, until one is neither tried nor planned.
 _DRAWS = 1000
@@ -128,15 +128,11 @@ def _planned(history: History, place: int, why: str) -> Given:
 
 def _random(history: History, why: str) -> Given | None:
     """A random configuration that is neither tried nor planned; None if none is found."""
-    rng, plan, known = (
-        generator(history.seed, len(history.grants), "beside the plan"),
-        _entries(history),
-        tried(history),
-    )
+    rng = generator(history.seed, len(history.grants), "beside the plan")
     for _ in range(_DRAWS):
         config = random_config(history, rng)
         key = Codec.key(config)
-        if key not in known and key not in plan:
+        if key not in tried(history) and key not in _entries(history):
             return Given(config, f"drawn at random: {why}", first=True)
     return None
 

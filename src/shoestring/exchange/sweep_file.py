@@ -21,7 +21,7 @@ _OPTIONS = ("budget", "method", "mode", "max_resource", "storage", "name", "seed
 
 
 def read_sweep(path: Path) -> Sweep:
-    """What a sweep file says.
+    """Read a sweep file.
 
     Numbers are those of YAML 1.2: 1e-4 is a number, and 1:4 is a text, a range here.
     """

@@ -202,7 +202,7 @@ _ENDED = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
 
 
 def _is_taken(study: Any, trial: Any, distributions: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
-    """Whether another trial was given the same values.
+    """True if another trial was given the same values.
 
     Optuna stores a parameter only when its trial asks for it, so the history lacks what another thread or process gave
     a moment ago. So what is given is noted in the storage first, and the notes of the others are read afterwards: of

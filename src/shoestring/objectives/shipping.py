@@ -7,10 +7,11 @@ other process need not run the script. The names of a module travel by name and 
 from __future__ import annotations
 
 import functools
+import inspect
 import io
 import sys
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
@@ -36,27 +37,41 @@ def to_bytes(objective: Any, init: Callable[[], Any] | None = None) -> bytes:
     for module in by_value:
         cloudpickle.register_pickle_by_value(module)
     try:
-        buffer = io.BytesIO()
-        by_value_names = {module.__name__ for module in by_value} | registered | {"__main__", SCRIPT}
-        _Pickler(buffer, by_value_names).dump((objective, init, carrier))
+        return _dumps((objective, init, carrier))
     except Exception as error:
         raise ObjectiveError(
-            f"the objective {objective!r} cannot be sent to another process: it refers to something that cannot be "
-            f"pickled ({error}). Create that inside the objective, define the objective in a module that can be "
-            "imported, or use workers=1"
+            f"the objective {objective!r} cannot be sent to another process: it refers to {_culprit(objective)} that "
+            f"cannot be pickled ({error}). Create that inside the objective, define the objective in a module that can "
+            "be imported, or use workers=1"
         ) from None
     finally:
         for module in by_value:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _dumps(value: object) -> bytes:
+    buffer = io.BytesIO()
+    _Pickler(buffer).dump(value)
     return buffer.getvalue()
+
+
+def _culprit(objective: Any) -> str:
+    """Which variable of the script it is, if that can be told."""
+    function = objective if isinstance(objective, types.FunctionType) else type(objective).__call__
+    try:
+        found = inspect.getclosurevars(function)
+    except (TypeError, ValueError):
+        return "something"
+    for name, value in {**found.globals, **found.nonlocals}.items():
+        try:
+            _dumps(value)
+        except Exception:
+            return f"{name}, something"
+    return "something"
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Also sends what ``functools.cache``, ``lru_cache`` and ``cached_property`` make, without what they hold."""
-
-    def __init__(self, file: io.BytesIO, by_value: Collection[str]) -> None:
-        super().__init__(file)
-        self._by_value = by_value
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _WITH_CACHE) and self._travels(obj):
@@ -67,7 +82,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def _travels(self, function: Any) -> bool:
         """Whether a function goes by value: the other process cannot import it by its name."""
-        return function.__module__ in self._by_value or "<locals>" in function.__qualname__
+        by_value = {"__main__", SCRIPT, *cloudpickle.list_registry_pickle_by_value()}
+        return function.__module__ in by_value or "<locals>" in function.__qualname__
 
 
 def _cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:

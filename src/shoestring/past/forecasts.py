@@ -25,7 +25,7 @@ from shoestring.spaces.codec import Codec, Config
 
 # The best of a study, by the forecasts of their ends, are candidates for the plan.
 _WINNERS = 3
-# Of a long study, so many configurations are read: those that were trained furthest, and as many of the others.
+# Of a long study, this many configurations are read: those that were trained furthest, and as many of the others.
 _MOST_ARMS = 60
 
 
@@ -113,7 +113,7 @@ def _mixed_losses(history: History) -> dict[int, dict[int, float]]:
 
 
 def _read(history: History) -> list[Arm]:
-    """The configurations that were started, at most so many."""
+    """The configurations to read: those that were trained furthest, and some of the others."""
     arms = [arm for arm in history.arms if arm.trials and (arm.trials[0].losses or arm.trials[0].state in FAILED)]
     ordered = sorted(arms, key=lambda arm: (-arm.trials[0].step, min(arm.trials[0].losses.values(), default=math.inf)))
     best, others = ordered[:_MOST_ARMS], ordered[_MOST_ARMS:]

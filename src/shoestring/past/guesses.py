@@ -40,11 +40,12 @@ def checked_guess(codec: Codec, given: Mapping[str, Any] | None) -> dict[str, An
 def _legal(codec: Codec, name: str, value: Any) -> Any:
     if name not in codec.names:
         known = ", ".join(codec.names)
-        raise SpaceError(f"the guess has {name!r}, which is no parameter that can vary; these are {known}")
+        raise SpaceError(f"the guess has {name!r}, which is not a parameter that can vary; these are {known}")
     axis, own = codec.axes[codec.names.index(name)], native(value)
     try:
         own = axis.own_value(own)
-        inside = bool(codec.space[name].legal_value(own))
+        is_switch = isinstance(native(value), bool) and not axis.choices
+        inside = bool(codec.space[name].legal_value(own)) and not is_switch
     except (TypeError, ValueError, OverflowError):
         inside = False
     if not inside:

@@ -18,7 +18,7 @@ from shoestring.spaces.parameters import guess_in
 if TYPE_CHECKING:
     from shoestring.past.forecasts import PastForecast
 
-# So many studies that were left out are named.
+# How many of the studies that were left out are named.
 _NAMED = 3
 
 

@@ -34,7 +34,7 @@ def from_text(name: str, text: str, where: str = "") -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise SpaceError(f"{where}{name}={text} begins like a list of JSON, but is none: {error}") from None
+            raise SpaceError(f"{where}{name}={text} begins like a list of JSON, but is not one: {error}") from None
     logarithmic, bounds = text.startswith("log:"), text.removeprefix("log:").split(":")
     numbers = [number_in(bound) for bound in bounds]
     if len(numbers) == 2 and None not in numbers:
@@ -43,13 +43,13 @@ def from_text(name: str, text: str, where: str = "") -> Any:
         raise SpaceError(f"{where}{name}={text}: a log range is log:LOW:HIGH, such as log:1e-4:1")
     if re.match(r"[+-]?\.?\d", text) and "," not in text and number_in(text) is None:
         raise SpaceError(
-            f"{where}{name}={text} is no range; write LOW:HIGH, such as {name}=0.0:1.0, or choices, {name}=a,b"
+            f"{where}{name}={text} is not a range; write LOW:HIGH, such as {name}=0.0:1.0, or choices, {name}=a,b"
         )
     return [choice.strip() for choice in text.split(",")]
 
 
 def is_range(text: str) -> bool:
-    """Whether a text is written as a range.
+    """True if a text is written as a range.
 
     >>> is_range("log:1e-4:1"), is_range("1:4"), is_range("relu,tanh"), is_range("a:b")
     (True, True, False, False)
