@@ -9,13 +9,13 @@ import numpy as np
 from benchmarks.harness.kept import key, runs
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import PAST, Setting, drawn, log_of, others
+from benchmarks.suites.past.settings import PAST, TASKS, Setting, drawn, log_of, others
 from shoestring.core.history import History
 
 _TEN = PAST[2]
 
 
-def rows(tasks: Sequence[Task], seeds: Sequence[int], amounts: Sequence[int]) -> Iterable[Row]:
+def rows(tasks: Sequence[Task], seeds: Sequence[int], amounts: Sequence[int], count: int = TASKS) -> Iterable[Row]:
     """The regret of TPE with Hyperband's pruner, without a past and with the best of ten studies."""
     try:
         from importlib.metadata import version
@@ -26,7 +26,9 @@ def rows(tasks: Sequence[Task], seeds: Sequence[int], amounts: Sequence[int]) ->
     for label, studies in (("Optuna TPE + Hyperband", 0), ("Optuna, 10 winners enqueued", _TEN.studies)):
         for amount in amounts:
             values = [
-                float(np.mean([_regret(tasks, task, studies, amount, seed, code) for task in drawn(tasks, seed)]))
+                float(
+                    np.mean([_regret(tasks, task, studies, amount, seed, code) for task in drawn(tasks, seed, count)])
+                )
                 for seed in seeds
             ]
             yield row(f"{label}, {amount} trainings", values)
