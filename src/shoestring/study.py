@@ -46,6 +46,7 @@ from shoestring.objectives.trial_files import best_folder, folder_of, steps_with
 from shoestring.past.opening import Past, plan_of
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
+from shoestring.running.housekeeping import HasHousekeeping
 from shoestring.running.interruption import explained_interrupt
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
@@ -56,7 +57,7 @@ from shoestring.views.states import study_line
 from shoestring.views.trial_rows import HasTables
 
 
-class Study(HasFront, HasRemarks, HasTables):
+class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     """One tuning effort: a space, a method, a budget, a log.
 
     Opening a study that exists continues it. What is given must match what is stored; only the budget may change.

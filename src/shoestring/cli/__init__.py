@@ -34,6 +34,7 @@ _MODULES = {
     "dashboard": "dashboard",
     "serve": "serve",
     "mcp": "mcp",
+    **dict.fromkeys(("rename", "archive", "delete"), "manage"),
     "repair": "repair",
     "demo": "demo",
     "augment": "augment",
@@ -49,6 +50,9 @@ _OTHER_NAMES = {
     **dict.fromkeys(("check", "audit"), "verify"),
     **dict.fromkeys(("server", "http"), "serve"),
     **dict.fromkeys(("csv", "dump"), "export"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    **dict.fromkeys(("mv", "move"), "rename"),
+    "hide": "archive",
 }
 
 # Where a message names an argument of a function that is an option here: at its start, or with its value.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shoestring.core import heartbeats
-from shoestring.core.checksums import Ends, Row, events_of, first_link, rows_of
+from shoestring.core.checksums import Ends, Row, events_of, first_link, relinked, rows_of
 from shoestring.core.events import Event
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, StorageError
@@ -275,6 +275,47 @@ class PostgresLog:
             "Open the study again to continue from what is left"
         )
 
+    def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: psycopg.Connection[Any], rows: list[Any]) -> None:
+            connection.execute("UPDATE studies SET name = %s WHERE id = %s", (name, study))
+            changed = list(relinked(rows, first_link(name)))
+            places, checksums = [row.seq for row in changed], [row.checksum for row in changed]
+            connection.execute(_RELINK, (places, checksums, study))
+
+        self._change(study, expect, change, move)
+
+    def remove(self, study: int, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: psycopg.Connection[Any], _: list[Any]) -> None:
+            connection.execute("DELETE FROM workers WHERE study = %s", (study,))
+            connection.execute("DELETE FROM events WHERE study = %s", (study,))
+            connection.execute("DELETE FROM studies WHERE id = %s", (study,))
+
+        self._change(study, expect, change, move)
+
+    def _change(
+        self, study: int, expect: int, change: Callable[[psycopg.Connection[Any], list[Any]], None],
+        move: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """Change a whole study in one transaction, if nothing was appended since; appends wait for its end.
+
+        It is not tried again: if the connection is lost, nobody knows whether that was done.
+        """
+        try:
+            connection = self._connection()
+            with connection.transaction():
+                connection.execute("LOCK TABLE events IN SHARE ROW EXCLUSIVE MODE")
+                rows = connection.execute(_SELECT.encode(), (study, 0)).fetchall()
+                if len(rows) != expect:
+                    raise Conflict(f"the study has {len(rows)} events, not {expect}")
+                change(connection, rows)
+                move()
+        except errors.UniqueViolation:
+            raise Conflict("there is a study of this name already") from None
+        except psycopg.Error as error:
+            self._drop_connection()
+            raise StorageError(self._about(error)) from None
+        self._ends.forget(study)
+
     def _stored_link(self, study: int, position: int) -> str | None:
         query, values = (_LINK, (study, position)) if position >= 0 else (_NAME, (study,))
         found = self._rows(query, *values)
@@ -326,6 +367,10 @@ _COLUMNS = (
     "WHERE table_schema = current_schema() AND table_name IN ('studies', 'events')"
 )
 _NEEDED = {"studies": {"id", "name"}, "events": {"study", "seq", "kind", "at", "body", "checksum"}}
+_RELINK = (
+    "UPDATE events SET checksum = new.checksum FROM unnest(%s::integer[], %s::text[]) AS new (seq, checksum) "
+    "WHERE events.study = %s AND events.seq = new.seq"
+)
 _CREATE = (
     "WITH new AS (INSERT INTO studies (name) VALUES (%s) RETURNING id) "
     "INSERT INTO events (study, seq, kind, at, body, checksum) SELECT id, %s, %s, %s, %s, %s FROM new RETURNING study"

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoestring.core.checksums import Ends, events_of, first_link, rows_of
+from shoestring.core.checksums import Ends, events_of, first_link, relinked, rows_of
 from shoestring.core.events import Event, older_format
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, OlderLog, StorageError
@@ -282,6 +282,42 @@ class SqliteLog:
             f"the storage {self.path} has lost events that it had: event {expect - 1} is missing or was replaced. "
             "Open the study again to continue from what is left"
         )
+
+    def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: sqlite3.Connection, rows: list[Any]) -> None:
+            connection.execute("UPDATE studies SET name = ? WHERE id = ?", (name, study))
+            changed = ((row.checksum, study, row.seq) for row in relinked(rows, first_link(name)))
+            connection.executemany("UPDATE events SET checksum = ? WHERE study = ? AND seq = ?", changed)
+
+        self._change(study, expect, change, move)
+
+    def remove(self, study: int, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: sqlite3.Connection, _: list[Any]) -> None:
+            for table, column in (("workers", "study"), ("events", "study"), ("studies", "id")):
+                connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (study,))
+
+        self._change(study, expect, change, move)
+
+    def _change(
+        self, study: int, expect: int, change: Callable[[sqlite3.Connection, list[Any]], None], move: Callable[[], None]
+    ) -> None:
+        """Change a whole study in one transaction, if nothing was appended since."""
+
+        def changed() -> None:
+            connection = self._writer()
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                rows = connection.execute(SELECT, (study, 0)).fetchall()
+                if len(rows) != expect:
+                    raise Conflict(f"the study has {len(rows)} events, not {expect}")
+                change(connection, rows)
+                move()
+
+        try:
+            self._retry(changed)
+        except sqlite3.IntegrityError:
+            raise Conflict("there is a study of this name already") from None
+        self._ends.forget(study)
 
     def advisory_lock(self, study: int) -> AbstractContextManager[None]:
         # Not SQLite's own write lock: it would keep the others from sending heartbeats while this one decides.
