@@ -10,8 +10,8 @@ constraints regret of the best feasible error after 25, 50 and 100 evaluations w
 =========== ==========================================================================================================
 
 A hypervolume is a share of the box between the best value of each objective among 20,000 random configurations (0 of a
-function) and a reference point: their quantile of 75 % ("wide") or 25 % ("near"); (1.1, 4) or (1.1, 1.1) of a function. The
-surrogate has values below the best of the random configurations, so a share can be above 1.
+function) and a reference point: their quantile of 75 % ("wide") or 25 % ("near"); of a function (1.1, 4) or (1.1, 1.1).
+The surrogate has values below the best of the random configurations, so a share can be above 1.
 """
 
 from __future__ import annotations
