@@ -1,4 +1,4 @@
-"""BudgetSearchCV beside scikit-learn's searches at equal total resource, on bundled data sets.
+"""BudgetSearchCV next to scikit-learn's searches at equal total resource, on bundled data sets.
 
 See suites/sklearn_search/suite.py for its tables and figures.
 """

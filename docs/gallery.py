@@ -78,8 +78,8 @@ def policies() -> Any:
     return ss.augment.PolicySet.from_bandit(bandit)
 
 
-def drawn() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The name of each picture, and how to draw it with some options."""
+def plots() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """List the pictures: each name, and a function that draws it with some options."""
     halving, curves = study("hyperband", "hyperband"), study("forecast", "forecast", workers=1)
     groups = {
         method: [study(method, f"{method}-{seed}", seed, 1, "250 steps") for seed in range(4)]
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--backend", choices=["matplotlib", "svg", "plotly"], default="matplotlib")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, draw in drawn():
+    for name, draw in plots():
         figure = draw(backend=arguments.backend, width=arguments.width)
         if arguments.backend == "svg":
             (arguments.output / f"{name}.svg").write_text(figure, encoding="utf-8")

@@ -16,7 +16,7 @@ import shoestring
 def _packages() -> tuple[str, ...]:
     """shoestring and its public packages; its errors are few, and their module lists them."""
     inner = [name for name in shoestring.__all__ if inspect.ismodule(getattr(shoestring, name)) and name != "errors"]
-    return ("shoestring", *(f"shoestring.{name}" for name in sorted([*inner, "logs", "testing"])))
+    return ("shoestring", *(f"shoestring.{name}" for name in sorted([*inner, "logs", "online.networks", "testing"])))
 
 
 PACKAGES = _packages()
@@ -37,14 +37,14 @@ def public(package: str) -> dict[str, Any]:
 
 
 def page_of(package: str) -> str:
-    """The reference of a package: what it is for, and each name with its signature and its docstring."""
+    """Write the reference of a package: its purpose, and each name with its signature and its docstring."""
     parts = [f"# {package}", _markdown(inspect.getdoc(import_module(package)) or "")]
     for name, value in public(package).items():
-        parts += [f"## {name}", *_described(name, value)]
+        parts += [f"## {name}", *_describe(name, value)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _described(name: str, value: Any) -> Iterator[str]:
+def _describe(name: str, value: Any) -> Iterator[str]:
     if callable(value):
         yield _signature(name, value)
     yield _markdown(own_doc(value))
@@ -57,7 +57,7 @@ def _described(name: str, value: Any) -> Iterator[str]:
 
 
 def own_doc(value: Any) -> str:
-    """The docstring that somebody wrote for a value; dataclasses and instances without one have a made-up one."""
+    """Find the docstring written for a value, not the generated one of a dataclass or of an instance's class."""
     if not callable(value) and not inspect.isclass(value):
         return ""
     doc = inspect.getdoc(value) or ""
@@ -94,7 +94,7 @@ def _signature(name: str, value: Any, bound: bool = False) -> str:
 
 
 def _markdown(doc: str) -> str:
-    """A docstring, as Markdown: its examples and tables as code, its roles as code, the rest as it is."""
+    """A docstring, as Markdown: its examples and tables as code, its roles as code, the rest unchanged."""
     doc = re.sub(r":\w+:`~?([^`]+)`", lambda found: f"`{found[1]}`", doc).replace("``", "`")
     blocks: list[str] = []
     for block in re.split(r"\n\s*\n", doc):

@@ -4,7 +4,7 @@
     python docs/site_pages.py --output DIR
 
 The pages are the Markdown files of the repository, at the places where their links expect them. The navigation is
-that of docs/README.md: a heading is a section, and each page that its table links to is an entry. So a new page needs
+taken from docs/README.md: a heading is a section, and each page that its table links to is an entry. A new page needs
 one line there. The reference is written from the docstrings (docs/reference.py). A warning of mkdocs, such as a dead
 link or anchor, is an error. Nothing is loaded from other hosts, neither now nor by a reader.
 """
@@ -35,7 +35,7 @@ def pages() -> list[Path]:
 
 
 def targets(page: Path) -> Iterator[Path]:
-    """What a page links to in the repository, beside other pages: pictures, examples, tests."""
+    """List the pictures, examples and tests that a page links to."""
     for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", (ROOT / page).read_text()):
         path = Path(os.path.normpath(ROOT / page.parent / target))
         if path.is_file() and path.suffix != ".md":

@@ -1,17 +1,23 @@
 """Data augmentation for contrastive learning (SimCLR): eight probabilities tuned online.
 
-Section 5.3 of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization (ACML 2021),
-on a small scale. A contrastive encoder is trained without labels, and it is not known beforehand which augmentations
-help. In every round the tuner chooses the eight probabilities, and pays for a linear readout on the validation set
-only when that may change its decision. The reward is the round's gain in readout accuracy, in per cent, clipped to
-[-2, 2] as in the paper; ε = .01, β = 1 and Matérn 5/2 are the paper's values too.
+Section 5.3 of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization (ACML 2021).
+An encoder is trained without labels, and it is not known beforehand which augmentations help. In every round a tuner
+chooses the eight probabilities, and pays for a linear readout on the validation images only when that may change its
+decision. The reward is the round's gain in readout accuracy, in per cent, clipped to [-2, 2].
 
-    python examples/contrastive_augmentation.py                # four seeds
-    python examples/contrastive_augmentation.py --seeds 2
+    python examples/contrastive_augmentation.py                       # digits, a small encoder, about half a minute
+    python examples/contrastive_augmentation.py --settings fixed,expert,full,kappa:0.8,bernoulli:0.6 --seeds 3
 
-Images: Fashion-MNIST from $SHOESTRING_DATA/images (by default ../shared/data), else scikit-learn's digits.
-Smaller than the paper: images of 14 × 14, an encoder of two convolutions, and noise instead of grey scale, which
-does nothing to a grey image.
+The paper's setting, with ImageNet100 as a folder of images (train/ and val/); it had 64 GPUs:
+
+    python examples/contrastive_augmentation.py --encoder resnet50 --data imagenet100/ --size 224 --batch 3584 \
+        --optimizer lars --rate 4.8 --rounds 200 --steps 0 --device cuda --workers 16 --state runs/ \
+        --settings fixed,full,bernoulli:0.6,kappa:0.9,kappa:0.8,kappa:0.7,expert
+
+"fixed" has every probability at .5, "expert" those of Chen et al. (A simple framework for contrastive learning of
+visual representations, ICML 2020), "random:7" others that are drawn once. R10 and R100 are the test accuracies of a
+linear layer that is trained on the representation for 10 and 100 epochs, by SGD on standardised features. resnet18 and
+resnet50 need torchvision. On grey images, noise takes the place of the conversion to grey, which does nothing to them.
 """
 
 from __future__ import annotations
@@ -19,7 +25,8 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,62 +36,86 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import shoestring as ss
+from shoestring.augment.datasets import labels_of, read_dataset, split_rows
+from shoestring.augment.images import Images, as_floats
 from shoestring.integrations.training import OnlineTraining
 from shoestring.online import TVGPUCB, Always, Bernoulli, Confident, Exactly, OnlineTuner
 
-STEPS, BATCH = 12, 64
-NAMES = ("crop", "contrast", "cutout", "mirror", "flip", "rotation", "blur", "noise")
-# As in the paper, cropping is always applied at least half of the time.
-SPACE = ss.space(**{name: (0.5 if name == "crop" else 0.0, 1.0) for name in NAMES})
+NAMES = ("crop", "colour", "cutout", "mirror", "flip", "rotation", "blur", "grey")
 FIXED = dict.fromkeys(NAMES, 0.5)
+EXPERT = {
+    "crop": 1.0,
+    "colour": 0.8,
+    "cutout": 0.0,
+    "mirror": 0.5,
+    "flip": 0.0,
+    "rotation": 0.0,
+    "blur": 0.5,
+    "grey": 0.2,
+}
+OPTIMIZERS: dict[str, Callable[[Any, float], Any]] = {
+    "adam": lambda p, rate: torch.optim.Adam(p, lr=rate),
+    "sgd": lambda p, rate: torch.optim.SGD(p, lr=rate, momentum=0.9, weight_decay=1e-4),
+    "lars": lambda p, rate: LARS(p, rate),
+}
 
 
 @dataclass(frozen=True)
-class Split:
-    x: Tensor
-    y: Tensor
+class Options:
+    """The options of the command line, with what runs in half a minute as the defaults."""
+
+    encoder: str = "small"  # or resnet18, resnet50
+    data: str = "digits"
+    size: int = 0  # pixels a side, 0: as they are; a folder of images is read at 32
+    valid: float = 0.3  # of the training images: a share, or a number from 1 on
+    optimizer: str = "adam"  # or sgd, lars
+    rate: float = 5e-3
+    batch: int = 64
+    rounds: int = 30
+    steps: int = 12  # in a round; 0: an epoch
+    temperature: float = 0.2
+    labelled: int = 1000  # training images whose labels the readout of a look uses
+    readout_rate: float = 0.3  # of the linear layer at the end
+    device: str = "cpu"
+    workers: int = 0
+    state: str = ""  # folder of the state files
 
 
-def images(seed: int) -> tuple[Split, Split, Split]:
-    """Training (labels only for the readout), validation and test images; the test set is the same for every seed."""
-    folder = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[2] / "shared" / "data")) / "images"
-    file = folder / "fashion_mnist_small.npz"
-    if file.exists():
-        with np.load(file) as stored:
-            x, y = _halved(stored["x_train"]), stored["y_train"]
-            test_x, test_y = _halved(stored["x_valid"]), stored["y_valid"]
-    else:
-        from sklearn.datasets import load_digits
+class LARS(torch.optim.Optimizer):
+    """SGD with momentum and a learning rate for each layer (You, Gitman and Ginsburg, arXiv:1708.03888, 2017)."""
 
-        digits = load_digits()
-        shuffled = np.random.default_rng(0).permutation(len(digits.target))
-        x, y = digits.images[shuffled][:, None] / 16.0, digits.target[shuffled]
-        x, y, test_x, test_y = x[:1200], y[:1200], x[1200:], y[1200:]
-    rows = np.random.default_rng(seed).permutation(len(y))
-    held = min(2000, len(y) // 3)
+    def __init__(self, parameters: Any, rate: float, momentum: float = 0.9, decay: float = 1e-6, trust: float = 1e-3):
+        super().__init__(parameters, {"lr": rate, "momentum": momentum, "decay": decay, "trust": trust})
 
-    def split(a: Any, b: Any) -> Split:
-        return Split(torch.tensor(a, dtype=torch.float32), torch.tensor(b, dtype=torch.int64))
-
-    return split(x[rows[held:]], y[rows[held:]]), split(x[rows[:held]], y[rows[:held]]), split(test_x, test_y)
-
-
-def _halved(x: Any) -> Any:
-    """28 × 28 grey levels to 14 × 14 in [0, 1]: four times faster on a processor."""
-    return x.reshape(-1, 1, 14, 2, 14, 2).mean(axis=(3, 5)) / 255.0
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                update, scale = weight.grad, 1.0
+                if weight.ndim > 1:  # biases and batch normalisation have the plain rate
+                    update = update + group["decay"] * weight
+                    size, slope = float(weight.norm()), float(update.norm())
+                    scale = group["trust"] * size / slope if size > 0 and slope > 0 else 1.0
+                velocity = self.state[weight].setdefault("velocity", torch.zeros_like(weight))
+                velocity.mul_(group["momentum"]).add_(update, alpha=scale * group["lr"])
+                weight.sub_(velocity)
 
 
 def augmented(x: Tensor, chance: dict[str, float]) -> Tensor:
     """Each augmentation, with its own probability, on each image by itself."""
-    n, side = len(x), x.shape[-1]
+    n, channels, side = x.shape[:3]
 
-    def drawn(name: str) -> Tensor:
-        return (torch.rand(n) < chance[name]).float()
+    def draw(name: str) -> Tensor:
+        return (torch.rand(n, device=x.device) < chance[name]).float()
 
-    angle = drawn("rotation") * 0.8 * (2 * torch.rand(n) - 1)
-    size = 1 - drawn("crop") * 0.5 * torch.rand(n)
-    across, upright = (1 - 2 * drawn(name) * (torch.rand(n) < 0.5) for name in ("mirror", "flip"))
-    right, down = ((1 - size) * (2 * torch.rand(n) - 1) for _ in range(2))
+    def between(low: float, high: float) -> Tensor:
+        return low + (high - low) * torch.rand(n, device=x.device)
+
+    angle, size = draw("rotation") * between(-0.8, 0.8), 1 - draw("crop") * between(0, 0.5)
+    across, upright = (1 - 2 * draw(name) * (between(0, 1) < 0.5) for name in ("mirror", "flip"))
+    right, down = ((1 - size) * between(-1, 1) for _ in range(2))
     rows = [
         torch.stack([torch.cos(angle) * size * across, -torch.sin(angle) * size, right], 1),
         torch.stack([torch.sin(angle) * size, torch.cos(angle) * size * upright, down], 1),
@@ -92,115 +123,214 @@ def augmented(x: Tensor, chance: dict[str, float]) -> Tensor:
     x = functional.grid_sample(
         x, functional.affine_grid(torch.stack(rows, 1), list(x.shape), align_corners=False), align_corners=False
     )
-    strength = (drawn("contrast") * 0.8 * (2 * torch.rand(n) - 1)).view(-1, 1, 1, 1)
-    x = x * (1 + strength)
-    blurred = functional.avg_pool2d(x, 3, stride=1, padding=1)
-    x = torch.lerp(x, blurred, drawn("blur").view(-1, 1, 1, 1))
-    x = x + 0.2 * drawn("noise").view(-1, 1, 1, 1) * torch.randn_like(x)
-    place = torch.arange(side)
-    corner = torch.randint(side, (n, 2))
+    colour = draw("colour")
+    for axes in ((1, 2, 3), (2, 3)) if channels == 3 else ((1, 2, 3),):  # of the image, then of each channel
+        shape = (n, *(1 if axis in axes else x.shape[axis] for axis in (1, 2, 3)))
+        x = x * (1 + colour.view(-1, 1, 1, 1) * 0.8 * (2 * torch.rand(shape, device=x.device) - 1))
+    x = torch.lerp(x, functional.avg_pool2d(x, 3, stride=1, padding=1), draw("blur").view(-1, 1, 1, 1))
+    grey = draw("grey").view(-1, 1, 1, 1)
+    x = (
+        torch.lerp(x, x.mean(1, keepdim=True).expand_as(x), grey)
+        if channels == 3
+        else x + 0.2 * grey * torch.randn_like(x)
+    )
+    place, corner = torch.arange(side, device=x.device), torch.randint(side, (n, 2), device=x.device)
     hidden = [((place - corner[:, i : i + 1]).abs() < side // 4).float() for i in (0, 1)]
-    return x * (1 - (drawn("cutout")[:, None, None] * hidden[0][:, :, None] * hidden[1][:, None, :])[:, None])
+    return x * (1 - (draw("cutout")[:, None, None] * hidden[0][:, :, None] * hidden[1][:, None, :])[:, None])
 
 
 class Encoder(nn.Module):
-    def __init__(self) -> None:
+    """A representation and its projection by two layers, which the contrastive loss sees."""
+
+    def __init__(self, kind: str, channels: int) -> None:
         super().__init__()
-        self.body = nn.Sequential(
-            nn.Conv2d(1, 16, 3, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(16, 32, 3, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.LazyLinear(64),
-            nn.ReLU(),
-            nn.Linear(64, 16),  # narrow, or a linear readout of random features is hard to beat
-        )
-        self.head = nn.Sequential(nn.ReLU(), nn.Linear(16, 32))
+        if kind == "small":
+            features = 16  # narrow, or a linear readout of random features is hard to beat
+            self.body: nn.Module = nn.Sequential(
+                nn.Conv2d(channels, 16, 3, stride=2, padding=1), nn.ReLU(),
+                nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(),
+                nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, features),
+            )  # fmt: skip
+        else:
+            from torchvision import models
+
+            self.body = getattr(models, kind)()
+            features = self.body.fc.in_features
+            self.body.fc = nn.Identity()
+            if channels == 1:
+                self.body.conv1 = nn.Conv2d(1, 64, 7, stride=2, padding=3, bias=False)
+        self.head = nn.Sequential(nn.Linear(features, max(features, 32)), nn.ReLU(), nn.Linear(max(features, 32), 128))
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.normalize(self.head(self.body(x)), dim=1)
 
 
-class Trainer:
-    def __init__(self, seed: int) -> None:
-        torch.manual_seed(seed)
-        self.train, self.valid, self.test = images(seed)
-        self.encoder = Encoder()
-        self.encoder(self.train.x[:2])
-        self.optimiser = torch.optim.Adam(self.encoder.parameters(), lr=5e-3)
+class Learner:
+    """The images, the encoder and its training; every draw follows from the seed and the round."""
 
-    def round(self, chance: dict[str, float]) -> None:
-        for _ in range(STEPS):
-            x = self.train.x[torch.randint(len(self.train.y), (BATCH,))]
-            views = self.encoder(torch.cat([augmented(x, chance), augmented(x, chance)]))
-            likeness = views @ views.T / 0.2 - 1e9 * torch.eye(2 * BATCH)
-            loss = functional.cross_entropy(likeness, torch.arange(2 * BATCH).roll(BATCH))
-            self.optimiser.zero_grad()
+    def __init__(self, options: Options, seed: int) -> None:
+        self.options, self.seed, self.device = options, seed, torch.device(options.device)
+        source = None if options.data == "digits" else Path(options.data)
+        rest, test, self.classes = read_dataset(source, options.size or 32, test=True, stream=options.workers > 0)
+        kept, held = split_rows(labels_of(rest), options.valid if options.valid < 1 else int(options.valid), seed)
+        if isinstance(rest, Images):
+            self.train, self.valid, self.test = (
+                self._held(part) for part in (rest.select(kept), rest.select(held), test)
+            )
+        else:
+            self.train, self.valid = (torch.utils.data.Subset(rest, rows.tolist()) for rows in (kept, held))
+            self.test = test
+        torch.manual_seed(seed)
+        self.encoder = Encoder(options.encoder, self.train[0][0].shape[0]).to(self.device)
+        several = self.device.type == "cuda" and torch.cuda.device_count() > 1
+        self.forward = nn.DataParallel(self.encoder) if several else self.encoder
+        self.optimizer = OPTIMIZERS[options.optimizer](self.encoder.parameters(), options.rate)
+        self.steps = options.steps or max(len(self.train) // options.batch, 1)
+
+    def _held(self, part: Images) -> Any:
+        x = as_floats(part.images)
+        x = functional.interpolate(x, self.options.size, mode="area") if self.options.size else x
+        return torch.utils.data.TensorDataset(x, part.labels)
+
+    def _batches(self, data: Any, rows: list[list[int]]) -> Iterator[tuple[Tensor, Tensor]]:
+        if isinstance(data, torch.utils.data.TensorDataset):
+            batches: Any = (data[torch.tensor(batch)] for batch in rows)
+        else:
+            batches = torch.utils.data.DataLoader(data, batch_sampler=rows, num_workers=self.options.workers)
+        for x, y in batches:
+            yield as_floats(x.to(self.device)), y.to(self.device)
+
+    def round(self, number: int, chance: dict[str, float]) -> None:
+        """Train for a round, with these probabilities."""
+        torch.manual_seed(1_000_003 * self.seed + number)
+        n, size = len(self.train), min(self.options.batch, len(self.train))
+        order = torch.cat([torch.randperm(n) for _ in range(-(-self.steps * size // n))])[: self.steps * size]
+        self.encoder.train()
+        for x, _ in self._batches(self.train, order.view(-1, size).tolist()):
+            views = self.forward(torch.cat([augmented(x, chance), augmented(x, chance)]))
+            same = 1e9 * torch.eye(2 * size, device=self.device)
+            likeness = views @ views.T / self.options.temperature - same
+            loss = functional.cross_entropy(likeness, torch.arange(2 * size, device=self.device).roll(size))
+            self.optimizer.zero_grad()
             loss.backward()
-            self.optimiser.step()
+            self.optimizer.step()
 
     @torch.no_grad()
-    def readout(self, split: Split, labelled: int) -> float:
-        """Accuracy of a ridge regression on the representation, fitted to the first labelled training images."""
-        known, asked = self.encoder.body(self.train.x[:labelled]), self.encoder.body(split.x)
+    def represented(self, data: Any, most: int | None = None) -> tuple[Tensor, Tensor]:
+        self.encoder.eval()
+        rows = torch.arange(min(most or len(data), len(data))).split(512)
+        parts = [(self.encoder.body(x), y) for x, y in self._batches(data, [part.tolist() for part in rows])]
+        return torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
+
+    def _standardised(self, data: Any, most: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Representations and labels of training images and of others, on the scale of the first."""
+        (known, labels), (asked, truth) = self.represented(self.train, most), self.represented(data)
         centre, spread = known.mean(0), known.std(0) + 1e-6
-        known, asked = (torch.cat([(r - centre) / spread, torch.ones(len(r), 1)], 1) for r in (known, asked))
-        targets = functional.one_hot(self.train.y[:labelled], 10).float()
-        weights = torch.linalg.solve(known.T @ known + 1.0 * torch.eye(known.shape[1]), known.T @ targets)
-        return float(((asked @ weights).argmax(1) == split.y).float().mean())
+        return (known - centre) / spread, labels, (asked - centre) / spread, truth
+
+    def quick_readout(self) -> float:
+        """What a look pays for: validation accuracy of a ridge regression on the representation."""
+        known, labels, asked, truth = self._standardised(self.valid, self.options.labelled)
+        known, asked = (torch.cat([part, torch.ones(len(part), 1, device=self.device)], 1) for part in (known, asked))
+        targets = functional.one_hot(labels, self.classes).float()
+        ridge = torch.eye(known.shape[1], device=self.device)
+        weights = torch.linalg.solve(known.T @ known + ridge, known.T @ targets)
+        return float(((asked @ weights).argmax(1) == truth).float().mean())
+
+    def readout(self, epochs: int) -> float:
+        """Test accuracy of a linear layer that is trained for this many epochs."""
+        known, labels, asked, truth = self._standardised(self.test)
+        torch.manual_seed(self.seed)
+        layer = nn.Linear(known.shape[1], self.classes).to(self.device)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=self.options.readout_rate, momentum=0.9)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
+        for _ in range(epochs):
+            for rows in torch.randperm(len(known)).split(64):
+                optimizer.zero_grad()
+                functional.cross_entropy(layer(known[rows]), labels[rows]).backward()
+                optimizer.step()
+            schedule.step()
+        with torch.no_grad():
+            return float((layer(asked).argmax(1) == truth).float().mean())
 
 
-@dataclass(frozen=True)
-class Result:
-    accuracy: float
-    looks: int
-    seconds: float
-    last: dict[str, float]
+def tuning(name: str, rounds: int, seed: int) -> dict[str, float] | OnlineTuner:
+    """Fixed probabilities, or the tuner of the paper with a look rule: ε = .01, β = 1 and Matérn 5/2."""
+    kind, _, number = name.partition(":")
+    if kind == "random":
+        return dict(zip(NAMES, np.random.default_rng(int(number)).random(len(NAMES)).tolist(), strict=True))
+    if kind in ("fixed", "expert"):
+        return FIXED if kind == "fixed" else EXPERT
+    rules = {"bernoulli": Bernoulli, "kappa": Confident, "exactly": lambda n: Exactly(int(n))}
+    if kind != "full" and kind not in rules:
+        raise SystemExit(f"--settings {name} is not known; there are fixed, expert, random:N, full, {', '.join(rules)}")
+    look = Always() if kind == "full" else rules[kind](float(number))
+    space = ss.space(**dict.fromkeys(NAMES, (0.0, 1.0)))
+    policy = TVGPUCB("matern52", forgetting=0.01, beta=1.0)
+    return OnlineTuner(space, policy, look, horizon=rounds, seed=seed, clip=(-2.0, 2.0))
 
 
-def run(seed: int, rounds: int, look: Any, fixed: dict[str, float] | None = None) -> Result:
-    trainer = Trainer(seed)
-    tuner = OnlineTuner(
-        SPACE, TVGPUCB("matern52", forgetting=0.01, beta=1.0), look, horizon=rounds, seed=seed, clip=(-2.0, 2.0)
-    )
-    online = OnlineTraining(tuner, measure=lambda: trainer.readout(trainer.valid, 1000), scale=100.0)
-    started, chance = time.process_time(), FIXED
-    for _ in range(rounds):
-        chance = fixed or online.begin()
-        trainer.round(chance)
-        if fixed is None:
+def run(options: Options, name: str, seed: int) -> dict[str, float]:
+    """The numbers of Table 2 for one setting and one seed, and the accuracy of the last look's kind."""
+    learner, chosen = Learner(options, seed), tuning(name, options.rounds, seed)
+    online = OnlineTraining(chosen, learner.quick_readout, scale=100.0) if isinstance(chosen, OnlineTuner) else None
+    state = Path(options.state) / f"{name.replace(':', '-')}-{seed}.pt" if options.state else None
+    first, seconds = load(state, learner, online), 0.0
+    for number in range(first, options.rounds):
+        started = time.process_time()
+        learner.round(number, online.begin() if online else chosen)  # type: ignore[arg-type]
+        if online:
             online.end()
-    seconds = time.process_time() - started
-    return Result(trainer.readout(trainer.test, len(trainer.train.y)), tuner.looks, seconds, chance)
+        seconds += time.process_time() - started
+        save(state, learner, online, number + 1)
+    looks = online.tuner.looks if online else 0
+    accuracies = {"R10": learner.readout(10), "R100": learner.readout(100), "validation": learner.quick_readout()}
+    return {**accuracies, "looks": looks, "seconds": seconds}
+
+
+def save(path: Path | None, learner: Learner, online: OnlineTraining | None, done: int) -> None:
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts = {"encoder": learner.encoder.state_dict(), "optimizer": learner.optimizer.state_dict()}
+    torch.save({**parts, "online": online and online.state_dict(), "done": done}, f"{path}.new")
+    os.replace(f"{path}.new", path)
+
+
+def load(path: Path | None, learner: Learner, online: OnlineTraining | None) -> int:
+    """Continue from a file; returns how many rounds it has."""
+    if path is None or not path.exists():
+        return 0
+    content = torch.load(path, weights_only=True, map_location=learner.device)
+    learner.encoder.load_state_dict(content["encoder"])
+    learner.optimizer.load_state_dict(content["optimizer"])
+    if online:
+        online.load_state_dict(content["online"])
+    return int(content["done"])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=50)
-    asked = parser.parse_args()
-    seeds, rounds, half = range(asked.seeds), asked.rounds, asked.rounds // 2
-    torch.set_num_threads(1)
-    contenders: dict[str, dict[str, Any]] = {
-        "fixed: all at 0.5": {"look": Always(), "fixed": FIXED},
-        "TV-GP-UCB, full feedback": {"look": Always()},
-        f"TV-GP-UCB, Bernoulli({half / rounds:g})": {"look": Bernoulli(half / rounds)},
-        "CE-GP-UCB, κ = 0.8": {"look": Confident(0.8)},
-        "CE-GP-UCB, κ = 0.7": {"look": Confident(0.7)},
-        f"Exactly({half})": {"look": Exactly(half)},
-    }
-    print(f"{'':28s} {'test accuracy':>16s} {'looks':>6s} {'time':>6s}")
-    plain = 0.0
-    for name, options in contenders.items():
-        results = [run(seed, rounds, **options) for seed in seeds]
-        accuracy = np.array([r.accuracy for r in results])
-        seconds = float(np.mean([r.seconds for r in results]))
-        plain = plain or seconds
-        error = accuracy.std(ddof=1) / len(accuracy) ** 0.5 if len(accuracy) > 1 else 0.0
-        looks = 0 if "fixed" in options else np.mean([r.looks for r in results])
-        shown = f"{accuracy.mean():.4f} ± {error:.4f}"
-        print(f"{name:28s} {shown:>16s} {looks:6.0f} {seconds / plain:5.2f}×", flush=True)
+    for field in fields(Options):
+        kind = {"int": int, "float": float, "str": str}[str(field.type)]
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    parser.add_argument("--settings", default="fixed,expert,kappa:0.8", help="separated by commas")
+    parser.add_argument("--seeds", type=int, default=1)
+    given = vars(parser.parse_args())
+    names, seeds = given.pop("settings").split(","), range(given.pop("seeds"))
+    options = Options(**given)
+    if options.device == "cpu":
+        torch.set_num_threads(1)
+    columns = ("R10", "R100", "validation", "looks", "seconds")
+    print(f"{'':16s}" + "".join(f"{column:>18s}" for column in columns))
+    for name in names:
+        found = [run(options, name, seed) for seed in seeds]
+        cells = []
+        for column in columns:
+            values = np.array([line[column] for line in found])
+            error = f" ± {values.std(ddof=1) / len(values) ** 0.5:.3f}" if len(values) > 1 else ""
+            cells.append(f"{values.mean():.3f}{error}")
+        print(f"{name:16s}" + "".join(f"{cell:>18s}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

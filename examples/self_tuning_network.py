@@ -1,25 +1,32 @@
 """A self-tuning network whose tuning schedule is chosen online, as a bandit with two arms.
 
-Section 5.2 of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization (ACML 2021),
-on a small scale. A hypernetwork makes the weights a function of five hyper-parameters (two dropout rates, three
-augmentation strengths; MacKay et al., Self-tuning networks, ICLR 2019), so that they can be tuned by gradient descent
-during training. A tuning step costs as much as a training step, so in every round a tuner chooses "train only" or
-"tune and train", and pays for a pass over the validation set only when that may change its decision. The reward is
-the round's gain in validation accuracy, in per cent.
+Section 5.2 of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter optimization (ACML 2021).
+The weights respond to hyper-parameters: a dropout rate for each layer and the strengths of augmentations (MacKay et
+al., Self-tuning networks, ICLR 2019). A tuning step costs as much as a training step, so in every epoch a bandit
+chooses "train only" or "tune and train", and pays for a pass over the validation set only when that may change its
+decision.
 
-    python examples/self_tuning_network.py                # five seeds
-    python examples/self_tuning_network.py --seeds 2
+    python examples/self_tuning_network.py                          # digits, a perceptron, about half a minute
+    python examples/self_tuning_network.py --schedules never,always,switching,bernoulli:0.2,kappa:0.7 --seeds 3
+    python examples/self_tuning_network.py --network vgg16 --channels 4 --epochs 2 --schedules kappa:0.8
 
-Images: Fashion-MNIST from $SHOESTRING_DATA/images (by default ../shared/data), else scikit-learn's digits.
-Smaller than the paper: a perceptron of 128 units, 800 training images, and perturbations of fixed width.
+The paper's setting, with CIFAR-10 as a folder of images or an .npz file, for each seed and schedule:
+
+    python examples/self_tuning_network.py --network vgg16 --data cifar10/ --valid 10000 --epochs 150 \
+        --decay 60,100,120 --rate 0.1 --batch 128 --schedules always,switching,kappa:0.7,kappa:0.8 \
+        --device cuda --state runs/
+
+With --state a run that was interrupted continues after its last epoch. What the paper does not state: the ranges of
+the hyper-parameters, which augmentations are tuned, and how long a round is; here it is an epoch.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import re
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,188 +35,204 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from shoestring.integrations.training import OnlineTraining
-from shoestring.online import TVGPUCB, Always, Bernoulli, Confident, Exactly, OnlineTuner
+from shoestring.augment.datasets import labels_of, read_dataset, split_rows
+from shoestring.augment.images import Images, as_floats
+from shoestring.online import (
+    EXP3R,
+    TVGPUCB,
+    UCB1,
+    Always,
+    Bernoulli,
+    Confident,
+    EpsilonGreedy,
+    Exactly,
+    OnlineTuner,
+    Softmax,
+)
+from shoestring.online.networks import ARMS, Conv2d, Dropout, HyperParameters, Linear, SelfTuning, Training
 
-STEPS, BATCH = 5, 64
-ARMS = ["train only", "tune and train"]
-LARGEST = torch.tensor([0.8, 0.8, 1.0, 1.0, 1.0])  # dropout twice, then geometry, brightness, noise
+STRENGTHS = ("rotation", "scale", "shift", "brightness", "contrast", "noise")
+VGG16 = (1, 1, "pool", 2, 2, "pool", 4, 4, 4, "pool", 8, 8, 8, "pool", 8, 8, 8, "pool")
 
 
 @dataclass(frozen=True)
-class Split:
-    x: Tensor
-    y: Tensor
+class Options:
+    """The options of the command line, with what runs in half a minute as the defaults."""
 
-    def batch(self, rng: torch.Generator) -> Split:
-        rows = torch.randint(len(self.y), (BATCH,), generator=rng)
-        return Split(self.x[rows], self.y[rows])
+    network: str = "mlp"
+    channels: int = 64  # of the first layers of vgg16; a perceptron has twice as many units
+    data: str = "digits"
+    size: int = 0  # pixels a side, 0: as they are; a folder of images is read at 32
+    valid: float = 0.3  # of the training images: a share, or a number from 1 on
+    most: int = 0  # training images to use; 0: all
+    epochs: int = 40
+    decay: str = "16,27,32"  # epochs after which the learning rate is a tenth
+    rate: float = 0.05
+    tuning_rate: float = 0.03
+    batch: int = 64
+    device: str = "cpu"
+    workers: int = 0
+    state: str = ""  # folder of the state files
 
 
-def images(seed: int) -> tuple[Split, Split, Split]:
-    """Training, validation and test images as (n, 1, h, w) in [0, 1]; the test set is the same for every seed."""
-    folder = Path(os.environ.get("SHOESTRING_DATA", Path(__file__).parents[2] / "shared" / "data")) / "images"
-    file = folder / "fashion_mnist_small.npz"
-    if file.exists():
-        with np.load(file) as stored:
-            x, y = _halved(stored["x_train"]), stored["y_train"]
-            test_x, test_y = _halved(stored["x_valid"]), stored["y_valid"]
+def perceptron(pixels: int, classes: int, units: int, hyper: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Flatten(), Linear(pixels, units, hyper), nn.ReLU(), Dropout("dropout 1"),
+        Linear(units, units, hyper), nn.ReLU(), Dropout("dropout 2"), Linear(units, classes, hyper),
+    )  # fmt: skip
+
+
+def vgg16(inputs: int, classes: int, channels: int, hyper: int) -> nn.Module:
+    """Thirteen convolutions, each with batch normalisation and a dropout rate of its own; for images from 8 pixels."""
+    layers: list[nn.Module] = []
+    for entry in VGG16:
+        if isinstance(entry, str):
+            layers.append(nn.MaxPool2d(2, ceil_mode=True))
+            continue
+        outputs = entry * channels
+        number = sum(isinstance(layer, Conv2d) for layer in layers) + 1
+        layers += [Conv2d(inputs, outputs, 3, hyper, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
+        layers.append(Dropout(f"dropout {number}"))
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), Linear(inputs, classes, hyper))
+
+
+def self_tuning(options: Options, shape: tuple[int, int, int], classes: int) -> SelfTuning:
+    dropouts = 13 if options.network == "vgg16" else 2
+    ranges = {f"dropout {i}": (0.0, 0.8) for i in range(1, dropouts + 1)} | dict.fromkeys(STRENGTHS, (0.0, 1.0))
+    start = {f"dropout {i}": 0.05 for i in range(1, dropouts + 1)} | dict.fromkeys(STRENGTHS, 0.05)
+    hyper = HyperParameters(ranges, start=start)
+    if options.network == "vgg16":
+        body = vgg16(shape[0], classes, options.channels, len(ranges))
     else:
-        from sklearn.datasets import load_digits
-
-        digits = load_digits()
-        shuffled = np.random.default_rng(0).permutation(len(digits.target))
-        x, y = digits.images[shuffled][:, None] / 16.0, digits.target[shuffled]
-        x, y, test_x, test_y = x[:1200], y[:1200], x[1200:], y[1200:]
-    rows = np.random.default_rng(seed).permutation(len(y))
-    held = min(1000, len(y) // 2)
-
-    def split(a: Any, b: Any) -> Split:
-        return Split(torch.tensor(a, dtype=torch.float32), torch.tensor(b, dtype=torch.int64))
-
-    train, valid = rows[held : held + 800], rows[:held]
-    return split(x[train], y[train]), split(x[valid], y[valid]), split(test_x, test_y)
+        body = perceptron(int(np.prod(shape)), classes, 2 * options.channels, len(ranges))
+    return SelfTuning(body, hyper)
 
 
-def _halved(x: Any) -> Any:
-    """28 × 28 grey levels to 14 × 14 in [0, 1]: four times faster on a processor."""
-    return x.reshape(-1, 1, 14, 2, 14, 2).mean(axis=(3, 5)) / 255.0
-
-
-class Responsive(nn.Module):
-    """A linear layer whose weights respond to the hyper-parameters: Wx + b + (Vλ) ∘ (W'x + b')."""
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.base, self.response = nn.Linear(inputs, outputs), nn.Linear(inputs, outputs)
-        self.scale = nn.Linear(len(LARGEST), outputs, bias=False)
-        nn.init.normal_(self.scale.weight, std=0.01)
-
-    def forward(self, x: Tensor, hyper: Tensor) -> Tensor:
-        return self.base(x) + self.scale(hyper) * self.response(x)
-
-
-class SelfTuning(nn.Module):
-    def __init__(self, pixels: int) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList([Responsive(pixels, 128), Responsive(128, 128), Responsive(128, 10)])
-        self.hyper = nn.Parameter(torch.zeros(len(LARGEST)))  # the middle of every range
-
-    def forward(self, x: Tensor, hyper: Tensor, dropout: Tensor | None = None) -> Tensor:
-        x = x.flatten(1)
-        for i, layer in enumerate(self.layers[:-1]):
-            x = torch.relu(layer(x, hyper))
-            if dropout is not None:
-                kept = 1 - dropout[:, i : i + 1]
-                x = x * (torch.rand_like(x) < kept) / kept
-        return self.layers[-1](x, hyper)
-
-
-def augmented(x: Tensor, strength: Tensor) -> Tensor:
-    """Rotation, scale and shift, then brightness, then noise, each example with its own strength in [0, 1]."""
+def augmented(x: Tensor, strength: dict[str, Tensor]) -> Tensor:
+    """Each example with its own strengths; a strength of 1 is a rotation by 35 degrees, a scale of .7 to 1.3, …"""
+    x = as_floats(x)
     n = len(x)
-    turn, zoom, right, down = (strength[:, 0] * (2 * torch.rand(n) - 1) for _ in range(4))
-    angle, size = 0.6 * turn, 1 + 0.3 * zoom
+
+    def draw(name: str) -> Tensor:
+        return strength[name] * (2 * torch.rand(n, device=x.device) - 1)
+
+    angle, size = 0.6 * draw("rotation"), 1 + 0.3 * draw("scale")
     cos, sin = torch.cos(angle) * size, torch.sin(angle) * size
-    theta = torch.stack([torch.stack([cos, -sin, 0.3 * right], 1), torch.stack([sin, cos, 0.3 * down], 1)], 1)
+    right, down = 0.3 * draw("shift"), 0.3 * draw("shift")
+    theta = torch.stack([torch.stack([cos, -sin, right], 1), torch.stack([sin, cos, down], 1)], 1)
     x = functional.grid_sample(
         x, functional.affine_grid(theta, list(x.shape), align_corners=False), align_corners=False
     )
-    bright, noise = strength[:, 1].view(-1, 1, 1, 1), strength[:, 2].view(-1, 1, 1, 1)
-    x = x * (1 + bright * (2 * torch.rand(n, 1, 1, 1) - 1))
-    return x + 0.5 * noise * torch.randn_like(x)
+    x = x * (1 + draw("brightness").view(-1, 1, 1, 1))
+    middle = x.mean(dim=(1, 2, 3), keepdim=True)
+    x = middle + (x - middle) * (1 + draw("contrast").view(-1, 1, 1, 1))
+    return x + 0.5 * strength["noise"].view(-1, 1, 1, 1) * torch.randn_like(x)
 
 
-class Trainer:
-    def __init__(self, seed: int) -> None:
-        torch.manual_seed(seed)
-        self.train, self.valid, self.test = images(seed)
-        self.rng = torch.Generator().manual_seed(seed)
-        self.net = SelfTuning(self.train.x[0].numel())
-        weights = [p for name, p in self.net.named_parameters() if name != "hyper"]
-        self.fitting = torch.optim.Adam(weights, lr=2e-3)
-        self.tuning = torch.optim.Adam([self.net.hyper], lr=0.01)
+class AsFloats(nn.Module):
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
 
-    def round(self, arm: str) -> None:
-        for _ in range(STEPS):
-            self._train_step()
-            if arm == "tune and train":
-                self._tune_step()
-
-    def _train_step(self) -> None:
-        batch = self.train.batch(self.rng)
-        hyper = self.net.hyper.detach() + 0.5 * torch.randn(len(batch.y), len(LARGEST))
-        strength = torch.sigmoid(hyper) * LARGEST
-        loss = functional.cross_entropy(self.net(augmented(batch.x, strength[:, 2:]), hyper, strength[:, :2]), batch.y)
-        self.fitting.zero_grad()
-        loss.backward()
-        self.fitting.step()
-
-    def _tune_step(self) -> None:
-        batch = self.valid.batch(self.rng)
-        loss = functional.cross_entropy(self.net(batch.x, self.net.hyper.expand(len(batch.y), -1)), batch.y)
-        (self.net.hyper.grad,) = torch.autograd.grad(loss, [self.net.hyper])
-        self.tuning.step()
-
-    @torch.no_grad()
-    def accuracy(self, split: Split) -> float:
-        scores = self.net(split.x, self.net.hyper.expand(len(split.y), -1))
-        return float((scores.argmax(1) == split.y).float().mean())
+    def forward(self, x: Tensor) -> Tensor:
+        return self.network(as_floats(x))
 
 
-@dataclass(frozen=True)
-class Result:
-    accuracy: float
-    looks: int
-    tuned: float
-    seconds: float
+def images(options: Options, seed: int) -> tuple[Any, Any, Any, int]:
+    """Training, validation and test images and the number of classes; the test images are the same for every seed."""
+    source = None if options.data == "digits" else Path(options.data)
+    rest, test, classes = read_dataset(source, options.size or 32, test=True, stream=options.workers > 0)
+    kept, held = split_rows(labels_of(rest), options.valid if options.valid < 1 else int(options.valid), seed)
+    kept = kept[: options.most or None]
+    if not isinstance(rest, Images):
+        return torch.utils.data.Subset(rest, kept), torch.utils.data.Subset(rest, held), test, classes
+
+    def resized(given: Images) -> tuple[Tensor, Tensor]:
+        x = as_floats(given.images)
+        return (functional.interpolate(x, options.size, mode="area") if options.size else x), given.labels
+
+    return *(resized(part) for part in (rest.select(kept), rest.select(held), test)), classes  # type: ignore[return-value]
 
 
-def run(seed: int, rounds: int, look: Any, fixed: str | None = None) -> Result:
-    trainer = Trainer(seed)
-    # The paper's forgetting rate and clipping; the noise and the scale of the gains are learned.
-    policy = TVGPUCB(forgetting=0.01)
-    tuner = OnlineTuner(ARMS, policy, look, horizon=rounds, seed=seed, clip=(-2.0, 2.0))
-    online = OnlineTraining(tuner, measure=lambda: trainer.accuracy(trainer.valid), scale=100.0)
-    tuned, started = 0, time.process_time()
-    for _ in range(rounds):
-        arm = fixed or online.begin()
-        trainer.round(arm)
-        tuned += arm == "tune and train"
-        if fixed is None:
-            online.end()
-    seconds = time.process_time() - started
-    return Result(trainer.accuracy(trainer.test), tuner.looks, tuned / rounds, seconds)
+def schedule(name: str, epochs: int, seed: int) -> OnlineTuner | Callable[[int], bool]:
+    """A fixed schedule by its name, or a tuner: "kappa:0.8" is CE-GP-UCB, and "ucb:0.2" looks in 20 % of the epochs."""
+    every, switch = re.fullmatch(r"every:(\d+)", name), 2 * epochs // 3
+    fixed = {"never": lambda t: False, "always": lambda t: True, "switching": lambda t: t < switch or t % 2 == 0}
+    if name in fixed:
+        return fixed[name]  # type: ignore[return-value]
+    if every:
+        return lambda t: t % int(every[1]) == 0
+    kind, _, number = name.partition(":")
+    gp = TVGPUCB(forgetting=0.01)  # the paper's forgetting rate; the noise and the scale of the gains are learned
+    policies = {
+        "exp3r": EXP3R(low=-2.0, high=2.0), "greedy": EpsilonGreedy(0.1, step=0.2), "softmax": Softmax(0.5, step=0.2),
+        "ucb": UCB1(), "bernoulli": gp,
+    }  # fmt: skip
+    policy, look = policies.get(kind, gp), {"full": Always}.get(kind, lambda: None)()
+    if look is None:
+        rules = {"kappa": Confident, "exactly": lambda n: Exactly(int(n))}
+        look = rules.get(kind, Bernoulli)(float(number))
+    return OnlineTuner(list(ARMS), policy, look, horizon=epochs, seed=seed, clip=(-2.0, 2.0))
+
+
+def training(options: Options, name: str, seed: int) -> tuple[Training, Any, Any]:
+    """The training of a schedule, its validation images and its test images."""
+    torch.manual_seed(seed)
+    train, valid, test, classes = images(options, seed)
+    shape = tuple(train[0].shape[1:]) if isinstance(train, tuple) else tuple(train[0][0].shape)
+    network = self_tuning(options, shape, classes)  # type: ignore[arg-type]
+    network.network = AsFloats(network.network)
+    milestones = [int(epoch) for epoch in options.decay.split(",") if epoch]
+    running = Training(
+        network, train, valid, tunes=schedule(name, options.epochs, seed), batch=options.batch, augment=augmented,
+        optimizer=lambda p: torch.optim.SGD(p, lr=options.rate, momentum=0.9, weight_decay=2e-4),
+        tuning_optimizer=lambda p: torch.optim.Adam(p, lr=options.tuning_rate),
+        scheduler=lambda o: torch.optim.lr_scheduler.MultiStepLR(o, milestones, 0.1),
+        workers=options.workers, seed=seed, device=options.device,
+        state=Path(options.state) / f"{name.replace(':', '-')}-{seed}.pt" if options.state else None,
+    )  # fmt: skip
+    return running, valid, test
+
+
+def run(options: Options, name: str, seed: int) -> dict[str, float]:
+    """The numbers of Table 1 for one schedule and one seed."""
+    running, valid, test = training(options, name, seed)
+    started = time.process_time()
+    running.run(options.epochs)
+    seconds, rounds = time.process_time() - started, running.rounds
+    (valid_loss, valid_accuracy), (test_loss, test_accuracy) = running.evaluate(valid), running.evaluate(test)
+    return {
+        "validation loss": valid_loss, "validation accuracy": valid_accuracy, "test loss": test_loss,
+        "test accuracy": test_accuracy, "looks": sum(line.looked for line in rounds),
+        "tuned": sum(line.tuned for line in rounds) / len(rounds), "seconds": seconds,
+    }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=100)
-    asked = parser.parse_args()
-    seeds, rounds, half = range(asked.seeds), asked.rounds, asked.rounds // 2
-    torch.set_num_threads(1)
-    contenders: dict[str, dict[str, Any]] = {
-        "fixed: train only": {"look": Always(), "fixed": "train only"},
-        "fixed: tune and train": {"look": Always(), "fixed": "tune and train"},
-        "TV-GP-UCB, full feedback": {"look": Always()},
-        f"TV-GP-UCB, Bernoulli({half / rounds:g})": {"look": Bernoulli(half / rounds)},
-        "CE-GP-UCB, κ = 0.7": {"look": Confident(0.7)},
-        "CE-GP-UCB, κ = 0.8": {"look": Confident(0.8)},
-        f"Exactly({half})": {"look": Exactly(half)},
-    }
-    print(f"{'':28s} {'test accuracy':>16s} {'looks':>6s} {'tuned':>6s} {'time':>6s}")
-    plain = 0.0
-    for name, options in contenders.items():
-        results = [run(seed, rounds, **options) for seed in seeds]
-        accuracy = np.array([r.accuracy for r in results])
-        seconds = float(np.mean([r.seconds for r in results]))
-        plain = plain or seconds
-        error = accuracy.std(ddof=1) / len(accuracy) ** 0.5 if len(accuracy) > 1 else 0.0
-        looks, tuned = np.mean([r.looks for r in results]), np.mean([r.tuned for r in results])
-        looks = 0 if "fixed" in options else looks
-        shown = f"{accuracy.mean():.4f} ± {error:.4f}"
-        print(f"{name:28s} {shown:>16s} {looks:6.0f} {tuned:6.0%} {seconds / plain:5.2f}×", flush=True)
+    for field in fields(Options):
+        kind = {"int": int, "float": float, "str": str}[str(field.type)]
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    parser.add_argument("--schedules", default="never,always,kappa:0.8", help="separated by commas")
+    parser.add_argument("--seeds", type=int, default=1)
+    given = vars(parser.parse_args())
+    names, seeds = given.pop("schedules").split(","), range(given.pop("seeds"))
+    options = Options(**given)
+    if options.network not in ("mlp", "vgg16"):
+        parser.error(f"--network {options.network} is not known; there are mlp and vgg16")
+    if options.device == "cpu":
+        torch.set_num_threads(1)
+    columns = ("validation loss", "validation accuracy", "test loss", "test accuracy", "looks", "tuned", "seconds")
+    print(f"{'':16s}" + "".join(f"{column:>21s}" for column in columns))
+    for name in names:
+        found = [run(options, name, seed) for seed in seeds]
+        cells = []
+        for column in columns:
+            values = np.array([line[column] for line in found])
+            error = f" ± {values.std(ddof=1) / len(values) ** 0.5:.3f}" if len(values) > 1 else ""
+            cells.append(f"{values.mean():.3f}{error}")
+        print(f"{name:16s}" + "".join(f"{cell:>21s}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

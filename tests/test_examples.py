@@ -1,18 +1,26 @@
 """Every example runs, in a folder of its own."""
 
 import os
+import runpy
+import shlex
 import shutil
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 import pytest
 
+import shoestring as ss
 from shoestring.cli import main
+from tests.pictures import image_folder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+needs_torch = pytest.mark.skipif(
+    find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'"
+)
 
 
 def start(folder: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
@@ -100,11 +108,104 @@ def test_the_kubernetes_manifest_is_valid_by_the_schemas_of_kubernetes():
         schemas.validate(parts[0], schemas.latest_version(), strict=True)
 
 
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")
+@needs_torch
 def test_augmentation_search(tmp_path):
     out = finish(start(tmp_path, "augment_search.py", "--steps", "60", "--seeds", "1", "--epochs", "5"))
     assert "worst 5 pairs" in out
     assert (tmp_path / "policies.json").exists()
+
+
+@needs_torch
+def test_a_self_tuning_perceptron_is_resumed(tmp_path):
+    words = ["--schedules", "switching,kappa:0.7,greedy:0.2,exactly:2", "--state", "runs", "--decay", "2"]
+    finish(start(tmp_path, "self_tuning_network.py", "--epochs", "4", *words))
+    states = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+    assert set(states) == {"switching-0.pt", "kappa-0.7-0.pt", "greedy-0.2-0.pt", "exactly-2-0.pt"}
+    out = finish(start(tmp_path, "self_tuning_network.py", "--epochs", "4", *words))  # finished: only read
+    assert states == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+    assert out.splitlines()[4].split()[0::2][0] == "exactly:2"
+    assert " 2.000 " in out.splitlines()[4], "its looks"
+
+
+@needs_torch
+def test_a_self_tuning_vgg16_on_a_folder_of_images_that_is_streamed(tmp_path):
+    data = str(image_folder(tmp_path / "images"))
+    words = ("--network", "vgg16", "--channels", "2", "--epochs", "2", "--decay", "1", "--batch", "4", "--workers", "1")
+    out = finish(start(tmp_path, "self_tuning_network.py", *words, "--data", data, "--schedules", "always"))
+    assert " 1.000 " in out.splitlines()[1], "the share of rounds that tuned"
+
+
+@needs_torch
+@pytest.mark.parametrize("optimizer", ["lars", "sgd"])
+def test_contrastive_learning_with_tuned_augmentations(tmp_path, optimizer):
+    data = str(image_folder(tmp_path / "images"))
+    words = ["--data", data, "--batch", "8", "--rounds", "3", "--steps", "2", "--optimizer", optimizer]
+    words += ["--settings", "fixed,expert,random:3,exactly:2", "--state", "runs"]
+    first = finish(start(tmp_path, "contrastive_augmentation.py", *words)).splitlines()
+    assert [line.split()[0] for line in first] == ["R10", "fixed", "expert", "random:3", "exactly:2"]
+    again = finish(start(tmp_path, "contrastive_augmentation.py", *words)).splitlines()  # finished: only read
+    assert [line.split()[:5] for line in again] == [line.split()[:5] for line in first]
+
+
+@needs_torch
+def test_boss_on_two_workers_counts_its_brackets(tmp_path):
+    words = ("--most", "3", "--brackets", "3", "--channels", "2")
+    out = finish(start(tmp_path, "boss_gpus.py", *words, "--method", "boss-mss", "--synchronous"))
+    ladders = [line.partition(": ")[2] for line in out.splitlines() if line.startswith("bracket")]
+    assert [ladder.partition(",")[0] for ladder in ladders] == [f"{n} configurations" for n in (3, 2, 3)]
+    assert "utilisation of 2 workers" in out
+    again = finish(start(tmp_path, "boss_gpus.py", *words, "--method", "boss-mss", "--synchronous"))
+    assert again.splitlines()[:3] == out.splitlines()[:3], "it was complete"
+    assert "bracket 3: 3 conf" in finish(start(tmp_path, "boss_gpus.py", *words, "--method", "pboss"))
+
+
+@needs_torch
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'shoestring[ray]'")
+def test_boss_on_ray(tmp_path):
+    process = start(
+        tmp_path, "boss_gpus.py", "--ray", "--workers", "2", "--most", "3", "--brackets", "1", "--channels", "2"
+    )
+    out, err = process.communicate(timeout=240)  # what Ray writes to stderr is its own affair
+    assert process.returncode == 0, err
+    assert "bracket 1: 3 configurations" in out
+
+
+@needs_torch
+def test_bhpt_under_two_budgets(tmp_path):
+    words = ("--budgets", "3,8", "--methods", "bhpt-paper,bhpt-paper-eps", "--configurations", "6", "--most", "4")
+    out = finish(start(tmp_path, "bhpt_budgets.py", *words, "--channels", "2"))
+    rows = [line.split() for line in out.splitlines()[1:]]
+    assert [row[:2] for row in rows] == [[name, n] for name in ("bhpt-paper", "bhpt-paper-eps") for n in ("3", "8")]
+    assert all(float(row[3]) <= 6 for row in rows)
+    assert finish(start(tmp_path, "bhpt_budgets.py", *words, "--channels", "2")) == out, "it was complete"
+
+
+def test_a_contest_that_was_killed_goes_on_to_its_last_round(tmp_path):
+    words = ("--rounds", "3", "--folds", "2")
+    killed, storage = start(tmp_path, "boes_contest.py", *words), tmp_path / "boes_contest.db"
+    deadline = time.monotonic() + 60
+    while killed.poll() is None and time.monotonic() < deadline:
+        if storage.exists() and any(trial.step for trial in ss.Study.load(storage, "preliminary-0").trials):
+            break
+        time.sleep(0.05)
+    killed.kill()
+    killed.communicate(timeout=60)
+    out = finish(start(tmp_path, "boes_contest.py", *words))
+    assert out.startswith("15 suggestions, 15 of them complete; the slowest took ")
+    assert "best accuracy 0.9" in out
+
+
+def test_the_final_of_a_contest(tmp_path):
+    out = finish(start(tmp_path, "boes_contest.py", "--final", "--iterations", "28", "--ours"))
+    assert int(out.partition(" suggestions")[0]) > 5
+    assert "best accuracy 0.9" in out
+
+
+def test_a_suggestion_that_takes_too_long_ends_the_contest(tmp_path):
+    process = start(tmp_path, "boes_contest.py", "--limit", "0")
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "0 s are allowed" in err
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'shoestring[ray]'")
@@ -117,6 +218,26 @@ def test_ray_on_a_laptop(tmp_path):
 
 def test_partial_fit(tmp_path):
     assert "after 12 epochs in all" in finish(start(tmp_path, "report_partial_fit.py", "12"))
+
+
+def commands_for_the_papers_scale():
+    """The commands of the page of the papers that start an example, as lists of words."""
+    page = (EXAMPLES.parent / "docs" / "papers.md").read_text().replace("\\\n", " ")
+    return [shlex.split(line)[1:] for line in page.splitlines() if line.startswith("python examples/")]
+
+
+@needs_torch
+@pytest.mark.parametrize("words", commands_for_the_papers_scale(), ids=lambda words: Path(words[0]).stem)
+def test_a_command_for_a_papers_scale_is_understood(words, monkeypatch, capsys):
+    """All that is missing here are the images and the hardware."""
+    monkeypatch.chdir(EXAMPLES.parent)
+    monkeypatch.setattr(sys, "argv", [*words, "--help"])  # options that it does not have are refused before
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(words[0], run_name="__main__")
+    shown = capsys.readouterr()
+    assert ended.value.code == 0, shown.err
+    for word in words[1:]:
+        assert not word.startswith("--") or word in shown.out
 
 
 def test_every_example_is_named_in_a_test():

@@ -17,6 +17,7 @@ LAYERS = [
     {"cli", "web", "augment", "integrations", "loggers", "testing", "problems", "__main__"},
     {"tuning"},
     {"study"},
+    {"past"},
     {"exchange"},
     {"display"},
     {"plots"},
@@ -27,7 +28,7 @@ LAYERS = [
     {"methods", "online", "logs"},
     {"samplers", "schedulers"},
     {"models"},
-    {"core"},
+    {"core", "_torch"},
     {"spaces"},
     {"errors", "_lazy", "_arrays", "_other_names", "_tables", "_text"},
 ]
@@ -82,8 +83,8 @@ print(*(name for name in sys.modules if name.startswith("shoestring.models")))
 
 
 PUBLIC = {
-    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid ints log space space_from
-        tune warm_start when augment errors executors hydra loggers methods online plots problems samplers
+    "shoestring": """Budget BudgetSearchCV Command Grant Reading Study Trial compose forbid guess ints log space
+        space_from tune warm_start when augment errors executors hydra loggers methods online plots problems samplers
         schedulers""",
     "shoestring.samplers": "BOES CMAES GaussianProcess Grid LatinHypercube Random TPE",
     "shoestring.schedulers": """ASHA AsyncSubSampling ConfidenceStop Full Hyperband ModifiedSubSampling SubSampling
@@ -92,6 +93,7 @@ PUBLIC = {
         Rollout named names register""",
     "shoestring.online": """CEGPUCB EXP3R EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
         EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner PlotData Round RoundRecord Softmax TheoremBeta""",
+    "shoestring.online.networks": "ARMS Conv2d Dropout HyperParameters Linear RoundOfTraining SelfTuning Training",
     "shoestring.plots": """burn_down contour curves forecast history importance online pairs parallel pareto regret
         rungs shares slices workers metrics""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
@@ -103,7 +105,7 @@ PUBLIC = {
     "shoestring.testing": """Playground asked check_another_process check_executor check_log check_method
         check_rank_based check_sampler check_scheduler played""",
 }
-NEED_TORCH = {"Augment", "search"}
+NEED_TORCH = {"Augment", "search", *PUBLIC["shoestring.online.networks"].split()}
 
 
 @pytest.mark.parametrize("package", PUBLIC)

@@ -1,1 +1,1 @@
-"""What all benchmarks share."""
+"""Code that all benchmarks share."""

@@ -27,7 +27,9 @@ from benchmarks.harness.provenance import provenance
 
 @dataclass(frozen=True)
 class Options:
-    """How many seeds to run; ``quick`` asks for smaller tasks as well, ``write`` for the committed data and figures."""
+    """The number of seeds to run; ``quick`` asks for smaller tasks as well, ``write`` for the committed data and
+    figures.
+    """
 
     seeds: int
     quick: bool
@@ -38,7 +40,7 @@ Parts = Mapping[str, Callable[[Options], list[Row]]]
 
 
 class Unavailable(Exception):
-    """What a table needs is not there: recorded data, or a library."""
+    """Something that a table needs is missing: recorded data, or a library."""
 
 
 def main(

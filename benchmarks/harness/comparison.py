@@ -121,7 +121,7 @@ def rank_rows(found: Comparison, losses: Losses, label: str, prefix: str = "") -
 
 
 def cost_rows(found: Comparison, label: str) -> list[Row]:
-    """What a run costs besides the objective, what failures took, and how many configurations were started."""
+    """Measure the costs of a run besides the objective, the share of failures, and the started configurations."""
     quantities = {"CPU seconds": "cpu", "lost steps": "lost", "configurations": "arms"}
     return mean_rows(
         found, {what: found.array(lambda task, result, n=name: result[n]) for what, name in quantities.items()}, label
@@ -144,7 +144,7 @@ def ranks(values: Array) -> Array:
 
 
 def critical_difference(methods: int, tasks: int) -> float:
-    """Nemenyi's: mean ranks over so many tasks that differ by more differ at the level of 5 %."""
+    """Nemenyi's: mean ranks over this many tasks that differ by more differ at the level of 5 %."""
     q = float(studentized_range.ppf(LEVEL, methods, np.inf)) / np.sqrt(2)
     return float(q * np.sqrt(methods * (methods + 1) / (6 * tasks)))
 

@@ -22,7 +22,7 @@ ROUNDS, BATCH = 20, 5
 
 @dataclass(frozen=True)
 class Run:
-    """What a method found on a task with one seed, and the CPU seconds that it took to decide."""
+    """The result of a method on a task with one seed, and the CPU seconds that it took to decide."""
 
     result: float
     cpu: float
@@ -99,7 +99,7 @@ def played(
 
 
 def run_key(task: str, seed: int, name: str, method: Method | str | None, **settings: int) -> str:
-    """What identifies a run; one of Optuna's (a method that is None) does not depend on our code."""
+    """Identify a run; a run of Optuna's (a method that is None) does not depend on our code."""
     if method is None:
         peer = f"Optuna {version('optuna')}"
         return key(task, seed, name, code=peer, **settings)

@@ -1,4 +1,4 @@
-"""The CPU seconds of a batch of suggestions, with so many observations."""
+"""The CPU seconds of a batch of suggestions, with this many observations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROBLEM = Synthetic("hartmann6")
 
 @dataclass(frozen=True)
 class Filled:
-    """So many points, half of them near the best as an optimiser's are; from then on the sampler's."""
+    """This many points, half of them near the best as an optimiser's are; from then on the sampler's."""
 
     sampler: Sampler
     observations: int

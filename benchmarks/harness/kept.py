@@ -48,7 +48,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def key(task: str, seed: int, method: object, *, code: str | None = None, **settings: Any) -> str:
-    """What identifies a run. ``method`` is one of ours, or a text for others: "Optuna TPE, 5.0.0".
+    """Identify a run. ``method`` is one of ours, or a text for others: "Optuna TPE, 5.0.0".
 
     ``code`` is the version of the code that was run, by default that of the package. With the version of another
     library, its runs are not repeated when the package changes.
@@ -105,7 +105,7 @@ class Kept:
 
 @cache
 def runs() -> Kept:
-    """What this process keeps its runs in: the file that SHOESTRING_RUNS names, or its memory."""
+    """Return where this process keeps its runs: the file that SHOESTRING_RUNS names, or its memory."""
     given = os.environ.get("SHOESTRING_RUNS")
     return Kept(Path(given) if given else None)
 

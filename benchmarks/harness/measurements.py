@@ -34,7 +34,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the limits are kept; None if there are none."""
+        """Return whether the limits are kept; None if there are none."""
         if self.at_least is None and self.at_most is None:
             return None
         low = -math.inf if self.at_least is None else self.at_least
@@ -94,6 +94,6 @@ def _block(entry: Mapping[str, Any]) -> str:
 
 
 def _fields(line: Row) -> str:
-    """What is known of a row, to six digits."""
+    """List the known fields of a row, to six digits."""
     known = {key: value for key, value in asdict(line).items() if key != "name" and value is not None}
     return json.dumps({key: float(f"{value:.6g}") if key != "n" else value for key, value in known.items()})

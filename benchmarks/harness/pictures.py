@@ -41,7 +41,7 @@ def saved(figure: Any, name: str, options: Options, dpi: int = 64) -> None:
 
 
 def place(name: str, options: Options) -> Path:
-    """Where a figure is saved: with the committed ones if the run is to be kept, else in the temporary folder."""
+    """Return where a figure is saved: with the committed ones if the run is kept, else in the temporary folder."""
     folder = FIGURES if options.write else Path(tempfile.gettempdir())
     print(f"figure: {folder / name}.png", file=sys.stderr)
     return folder / f"{name}.png"

@@ -43,7 +43,7 @@ DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a user tunes: a space, and an objective that yields a reading after each step.
+    """A task as a user would write it: a space, and an objective that yields a reading after each step.
 
     A reading is a number or ``ss.Reading(value, test=...)``. ``regret`` is the normalised regret of a value, None where
     the best possible value is not known. ``safe`` says which configurations cannot fail. Kept runs are found by the
@@ -61,7 +61,7 @@ class Task:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What the runs of this task depend on, besides its name."""
+        """Identify the task by everything that its runs depend on, besides its name."""
         space = hashlib.sha256(json.dumps(serialised(self.space), sort_keys=True, default=str).encode())
         return {"max_resource": self.max_resource, "mode": self.mode, "space": space.hexdigest()[:12],
                 "version": self.version}  # fmt: skip
@@ -94,7 +94,7 @@ class TimedObjective:
 
 @dataclass
 class Curve:
-    """What one trial gave: values and test values by step, and how it ended."""
+    """The results of one trial: values and test values by step, and how it ended."""
 
     config: Mapping[str, Any]
     values: list[float] = field(default_factory=list)

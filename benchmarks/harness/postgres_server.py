@@ -78,7 +78,7 @@ class Server:
         return f"postgresql://shoestring@{host}:{self.port}/{name}"
 
     def cut_connections(self, name: str) -> None:
-        """End all sessions of a database, but for the one that does it."""
+        """End all sessions of a database, except its own."""
         self._execute(
             name,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -86,7 +86,7 @@ class Server:
         )
 
     def count(self, name: str, table: str) -> int:
-        """How many rows a table of a database has."""
+        """Return how many rows a table of a database has."""
         return int(self._execute(name, f"SELECT count(*) FROM {table}")[0][0])
 
     def _execute(self, name: str, statement: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Where a stored result comes from: the code, the day and the packages that were in use."""
+"""The origin of a stored result: the code, the day and the packages that were in use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _elsewhere: dict[str, str] = {}
 
 
 def provenance(command: str) -> dict[str, Any]:
-    """What is stored beside the rows of a table that the command gave."""
+    """Collect what is stored next to the rows of a table that the command gave."""
     used = packages()
     digest = hashlib.sha256(repr(sorted(used.items())).encode()).hexdigest()[:12]
     return {

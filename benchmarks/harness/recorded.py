@@ -1,4 +1,4 @@
-"""Recorded learning curves: what a method finds on them within some numbers of full trainings.
+"""Recorded learning curves: the results of methods on them within some numbers of full trainings.
 
 The rows of a table are the configurations, one worker runs on the simulated executor, and continuing a trial costs
 only the added steps. The data are looked for in the folder SHOESTRING_DATA.
@@ -79,7 +79,7 @@ def measured(jobs: Sequence[Job], paths: Sequence[Path], names: Sequence[str], t
 
 
 def played(table: CurveTable, method: Method, trainings: int, seed: int) -> list[Event]:
-    """The log of a study with so many full trainings."""
+    """The log of a study with this many full trainings."""
     log = MemoryLog()
     budget = ss.Budget(steps=trainings * table.max_resource)
     study = ss.Study(

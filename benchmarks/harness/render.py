@@ -114,7 +114,7 @@ def _shown(line: Row, how: list[str]) -> str | None:
 
 
 def _runs_to_settle(line: Row) -> int:
-    """How many runs make a difference three standard errors, rounded up to two digits."""
+    """Return how many runs make a difference three standard errors, rounded up to two digits."""
     needed = line.n * (3 * (line.error or 0.0) / abs(line.measured)) ** 2
     digits = max(0, math.floor(math.log10(max(needed, 1.0))) - 1)
     return max(line.n, math.ceil(needed / 10**digits - 1e-9) * 10**digits)

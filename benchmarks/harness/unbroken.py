@@ -1,4 +1,6 @@
-"""What a log of the training in ``victim.py`` must show after faults: unbroken readings, and charges with a reason."""
+"""Checks that a log of the training in ``victim.py`` must show after faults: unbroken readings, and charges with a
+reason.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def after(weight: float, seed: int, step: int) -> float:
 
 
 def train(trial: ss.Trial) -> Iterator[float]:
-    die_in_copies()  # also in a worker process, which is sent this function and not the script
+    die_in_copies()  # in a worker process too, which is sent this function and not the script
     path = trial.directory / "state.json"
     state = json.loads(path.read_text()) if trial.start else {"weight": trial.config["x"], "trained": 0}
     while True:

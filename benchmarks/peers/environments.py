@@ -13,7 +13,7 @@ from benchmarks.harness.provenance import used_elsewhere
 
 
 def command(variable: str, package: str, script: str) -> list[str]:
-    """How to start a script of this folder with the Python that the environment variable names."""
+    """Return how to start a script of this folder with the Python that the environment variable names."""
     version(variable, package)
     return [python(variable, package), str(Path(__file__).with_name(script))]
 

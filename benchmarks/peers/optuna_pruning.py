@@ -71,14 +71,14 @@ def played(task: Task, peer: str, trainings: int, seed: int) -> Result:
 
 
 def _best(task: Task, curves: Sequence[Curve]) -> Curve | None:
-    """What ``study.best_trial`` is: the complete trial with the best last reading. Any other if none is complete."""
+    """Find ``study.best_trial``: the complete trial with the best last reading. Any other if none is complete."""
     living = [curve for curve in curves if curve.values and not curve.failed]
     complete = [curve for curve in living if curve.steps == task.max_resource]
     return min(complete or living, key=lambda curve: task.sign * curve.values[-1], default=None)
 
 
 def _trial(trial: Any, curve: Curve, seed: int, folder: Path) -> ss.Trial:
-    """What the objective is given, as our executors make it."""
+    """Make the trial that an objective gets, as our executors make it."""
     number = trial.number
     job = Job(number, number, 0, curve.config, integer(seed, number, "Optuna"), start=0, until=0, known=0)
     return ss.Trial(job, files_of(folder, number))
@@ -92,7 +92,7 @@ def _run(study: Any, trial: Any, curve: Curve, readings: Iterator[Any], task: Ta
             reading = checked_reading(next(readings))
         except StopIteration:
             break
-        except Exception:  # whatever the objective raises, or a reading that is no finite number
+        except Exception:  # an error of the objective, or a reading that is not a finite number
             curve.failed = True
             curve.steps += 1
             study.tell(trial, state=states.FAIL)

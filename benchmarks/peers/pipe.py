@@ -1,4 +1,4 @@
-"""What a peer in an environment of its own asks for, as lines of JSON; it imports nothing of this project.
+"""Requests of a peer in an environment of its own, as lines of JSON; it imports nothing of this project.
 
 A script reads its task once and then asks for trainings until the budget is spent, when its input ends. What the peer
 itself prints goes to the error output.
@@ -21,7 +21,7 @@ def task() -> dict[str, Any]:
 
 
 def trained(config: dict[str, Any], until: int) -> list[float]:
-    """Errors of a configuration after each epoch up to this one. What was trained before is not paid for again."""
+    """Errors of a configuration after each epoch up to this one. Earlier training is not paid for again."""
     print(json.dumps({"config": config, "until": until}, default=lambda value: value.item()), file=_answers, flush=True)
     line = sys.stdin.readline()
     if not line:

@@ -111,7 +111,7 @@ def _function(problem: Synthetic, name: str) -> Task:
 
 
 def _quantised(task: Task, values: int) -> Task:
-    """Every range at so many evenly spaced values; the best is the best of those near the minimum that were found."""
+    """Every range at this many evenly spaced values; the best is the best of those near the minimum that were found."""
     space = ConfigurationSpace()
     for name, own in dict[str, Any](task.space).items():
         space.add(OrdinalHyperparameter(name, np.linspace(own.lower, own.upper, values).tolist()))

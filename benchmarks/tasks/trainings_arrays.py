@@ -1,6 +1,6 @@
 """Trainings written in NumPy, as users write them who need no framework. One function trains one configuration.
 
-Each takes a configuration and a seed and yields a reading after every step, for ever. Nothing here guards against
+Each takes a configuration and a seed and yields a reading after every step without end. Nothing here guards against
 learning rates that are too large: the readings are then infinite or NaN, as they would be for a user.
 """
 

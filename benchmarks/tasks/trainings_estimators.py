@@ -1,6 +1,6 @@
 """Trainings with scikit-learn's networks, linear models and trees. One function trains one configuration.
 
-Each takes a configuration and a seed and yields a reading after every step, for ever.
+Each takes a configuration and a seed and yields a reading after every step without end.
 """
 
 from __future__ import annotations

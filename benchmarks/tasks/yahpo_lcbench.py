@@ -114,7 +114,7 @@ def durations(cumulative: Array) -> Array:
 
 @dataclass(frozen=True)
 class Reference:
-    """What errors and seconds of a task are compared with."""
+    """The values that the errors and seconds of a task are compared with."""
 
     best: float
     median: float
@@ -148,7 +148,7 @@ def _reference_key(task: str, size: int) -> str:
 
 
 def measured(task: str, size: int) -> dict[str, float]:
-    """The reference of a task by so many random configurations, the same for all tasks."""
+    """The reference of a task by this many random configurations, the same for all tasks."""
     X = _sampled(size)
     answers = [_asked(task, np.hstack([np.full((size, 1), epoch), X])) for epoch in REFERENCE_EPOCHS]
     errors = np.array([error for _, error in answers])

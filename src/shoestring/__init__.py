@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shoestring.objectives.command.definition import Command as Command
     from shoestring.objectives.trial import Trial as Trial
     from shoestring.spaces.definition import space as space
-    from shoestring.spaces.parameters import ints as ints, log as log
+    from shoestring.spaces.parameters import guess as guess, ints as ints, log as log
     from shoestring.spaces.rules import forbid as forbid, when as when
     from shoestring.study import Study as Study
     from shoestring.tuning import tune as tune
@@ -67,7 +67,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "exchange.optuna_objective": "space_from",
         "integrations.sklearn": "BudgetSearchCV",
         "spaces.definition": "space",
-        "spaces.parameters": "ints log",
+        "spaces.parameters": "guess ints log",
         "spaces.rules": "forbid when",
         "study": "Study",
         "tuning": "tune",

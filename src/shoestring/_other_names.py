@@ -126,7 +126,7 @@ def missing_attribute(kind: str, owner: str, name: str, known: Collection[str] =
 
 
 def suggestion(method: str) -> Callable[..., NoReturn] | None:
-    """What ``trial.suggest_float`` and such answer here: the parameter of the space that the call stands for."""
+    """Make the answer of ``trial.suggest_float`` and such: the parameter of the space that the call stands for."""
     form = _FORMS.get(method)
     if form is None:
         return None

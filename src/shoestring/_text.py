@@ -1,4 +1,4 @@
-"""Texts that may hold anything, such as those of a log: made safe for a terminal."""
+"""Make texts that may hold anything, such as texts from a log, safe for a terminal."""
 
 from __future__ import annotations
 

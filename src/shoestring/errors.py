@@ -1,4 +1,4 @@
-"""What can go wrong, said so that a person can act on it.
+"""Errors, with messages that say what to do.
 
 ::
 
@@ -6,11 +6,11 @@
     ├── SpaceError         the search space is empty or malformed
     ├── BudgetError        the budget is malformed, or too small to buy anything
     ├── MethodError        an unknown method, or one that lacks something it needs
-    ├── ObjectiveError     the objective cannot be run as it was given
+    ├── ObjectiveError     the objective cannot be run in this form
     ├── CommandError       a command ended badly, or without a value
     ├── ReadingError       a reading that cannot be taken
     ├── StudyMismatch      a stored study differs from the one described
-    ├── StudyNotFound      there is no such study in the storage
+    ├── StudyNotFound      the storage has no such study
     ├── EverythingFailed   no trial ever gave a usable reading
     └── StorageError       the storage cannot be used
         ├── Conflict       another process appended first (handled inside)
@@ -37,7 +37,7 @@ class MethodError(ShoestringError, ValueError):
 
 
 class ObjectiveError(ShoestringError, TypeError):
-    """The objective cannot be run as it was given."""
+    """The objective cannot be run in this form."""
 
 
 class CommandError(ShoestringError, RuntimeError):
@@ -45,7 +45,7 @@ class CommandError(ShoestringError, RuntimeError):
 
 
 class ReadingError(ShoestringError, ValueError):
-    """A reading cannot be taken as it was given."""
+    """A reading cannot be used in this form."""
 
 
 class StudyMismatch(ShoestringError, ValueError):
@@ -67,7 +67,7 @@ def brief(given: object, most: int = 80) -> str:
 
 
 class StudyNotFound(ShoestringError, LookupError):
-    """There is no such study in the storage."""
+    """The storage has no such study."""
 
 
 class EverythingFailed(ShoestringError, RuntimeError):

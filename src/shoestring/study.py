@@ -43,8 +43,10 @@ from shoestring.objectives.checks import warn_of_another_objective
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
+from shoestring.past.opening import Past, plan_of
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
+from shoestring.running.housekeeping import HasHousekeeping
 from shoestring.running.interruption import explained_interrupt
 from shoestring.running.loop import default_executor, drive
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
@@ -55,7 +57,7 @@ from shoestring.views.states import study_line
 from shoestring.views.trial_rows import HasTables
 
 
-class Study(HasFront, HasRemarks, HasTables):
+class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     """One tuning effort: a space, a method, a budget, a log.
 
     Opening a study that exists continues it. What is given must match what is stored; only the budget may change.
@@ -65,7 +67,8 @@ class Study(HasFront, HasRemarks, HasTables):
     an object. ``mode`` says whether small values are better ("min") or large ones ("max"). ``max_resource`` is the
     most steps that a trial can have. ``storage`` is a file or an address, and ``name`` the name of the study in it;
     without a storage the study is in memory. The same ``seed`` gives the same decisions. ``recommend`` is the rule of
-    ``best``. ``objectives`` names several, each "min" or "max"; ``constraints`` are bounds, ``{"latency": "< 0.01"}``.
+    ``best``. ``past`` are studies of similar models and ``guess`` values that have worked before, to be tried early.
+    ``objectives`` names several, each "min" or "max"; ``constraints`` are bounds, ``{"latency": "< 0.01"}``.
 
     >>> import shoestring as ss
     >>> study = ss.Study({"x": (-1.0, 1.0)}, budget=ss.Budget(evaluations=20), method="random")
@@ -89,6 +92,8 @@ class Study(HasFront, HasRemarks, HasTables):
         seed: int = 0,
         recommend: Rule = DEFAULT_RULE,
         initial: Initial = (),
+        past: Past = None,
+        guess: Mapping[str, Any] | None = None,
         objectives: Mapping[str, Mode] | None = None,
         constraints: Mapping[str, str] | None = None,
         _objective: str | None = None,
@@ -98,17 +103,18 @@ class Study(HasFront, HasRemarks, HasTables):
         check_rule(recommend)
         chosen, note = chosen_method(method, limits, max_resource)
         mode = check_goals(objectives, constraints, mode, recommend, chosen)
+        log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
+        plan = plan_of(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1))
         opened = Opened(
-            0.0, serialised(as_space(space)), described(chosen), limits.limits(), mode, max_resource, seed, _objective,
-            recommend, objectives and dict(objectives), dict(constraints or {}) or None,
+            0.0, serialised(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
+            objectives and dict(objectives), dict(constraints or {}) or None, plan=plan.entries,
         )  # fmt: skip
-        log, name = open_log(storage), checked_name("study" if name is None else name)
         number, history = created_or_found(log, name, chosen, opened)
-        self._message = note if history else ""
         find_method = partial(stored_method, name, None if method == "auto" else chosen)
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
         self._journal.current_method()
+        self._message = plan.note_after(note) if history else plan.note_on(self.history.opened, past)
         self.budget = limits
         start_with(self._journal, initial)
 

@@ -16,6 +16,7 @@ from shoestring.core.recommendation import DEFAULT_RULE
 from shoestring.objectives.checks import check_objective, place_of
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
+from shoestring.past.sources import Past
 from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
@@ -36,6 +37,8 @@ def tune(
     seed: int = 0,
     recommend: Rule = DEFAULT_RULE,
     initial: Initial = (),
+    past: Past = None,
+    guess: Mapping[str, Any] | None = None,
     objectives: Mapping[str, Mode] | None = None,
     constraints: Mapping[str, str] | None = None,
     **options: Unpack[RunOptions],
@@ -51,11 +54,14 @@ def tune(
     ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
     "median" of three, or by its "last" reading; "auto" is the best reading, or what the method expects where it finds
     that single readings are noisy. ``initial`` is a list of configurations that are tried first, and of
-    other studies to learn from, as ``ss.warm_start(study)``. ``objectives={"error": "min", "latency": "min"}`` names
-    several objectives: readings are then ``ss.Reading(error=..., latency=...)``, and the results ``study.front``.
-    ``constraints={"memory": "<= 8"}`` are bounds on any number of a reading: the best is the best that fulfils them.
-    ``space``, ``method``, ``mode``, ``max_resource`` and
-    ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of :meth:`Study.run`.
+    other studies to learn from, as ``ss.warm_start(study)``. ``past`` are studies of similar models: a storage such as
+    "team.db", studies, a list of these, or "auto" for those in the same storage; the best of them is tried early.
+    ``guess`` has values that have worked before, by the names of parameters. A check drops what loses to random
+    configurations. ``objectives={"error": "min", "latency": "min"}`` names several objectives: readings are then
+    ``ss.Reading(error=..., latency=...)``, and the results ``study.front``. ``constraints={"memory": "<= 8"}`` are
+    bounds on any number of a reading: the best is the best that fulfils them. ``space``, ``method``, ``mode``,
+    ``max_resource`` and ``seed`` are those of :class:`Study`. The options from ``workers`` on are those of
+    :meth:`Study.run`.
 
     >>> import shoestring as ss
     >>> def train(trial):
@@ -81,6 +87,8 @@ def tune(
         seed=seed,
         recommend=recommend,
         initial=initial,
+        past=past,
+        guess=guess,
         objectives=objectives,
         constraints=constraints,
         _objective=place_of(objective),

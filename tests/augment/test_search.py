@@ -1,5 +1,6 @@
 """The reward, the search and its file, and the transform."""
 
+import json
 import runpy
 import signal
 import subprocess
@@ -181,17 +182,127 @@ def test_a_search_that_was_stopped_goes_on_exactly(tmp_path, after):
     assert same(whole, searched(**adam, state=tmp_path / "search.pt"))  # finished: only read
 
 
-def test_a_search_killed_with_9_goes_on_exactly(tmp_path):
-    program, state = runpy.run_path(str(PROGRAM)), tmp_path / "search.pt"
-    killed = subprocess.Popen([sys.executable, str(PROGRAM), str(state)], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not state.exists() and killed.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    killed.kill()
-    _, err = killed.communicate()
-    assert state.exists(), err
-    assert killed.returncode == -signal.SIGKILL, err
-    assert same(program["run"](state), program["run"](None))
+@pytest.mark.parametrize("save_every", [1, 20])
+def test_a_search_killed_with_9_again_and_again_goes_on_exactly(tmp_path, save_every):
+    """In the first pass, in rounds and between them, while a step is played and while the file is written."""
+    program, state, steps = runpy.run_path(str(PROGRAM)), tmp_path / "search.pt", []
+    delays = np.random.default_rng(save_every).uniform(0, 0.15, 5)
+    for delay in delays:
+        seen = state.stat().st_mtime_ns if state.exists() else 0
+        command = [sys.executable, str(PROGRAM), str(state), str(save_every)]
+        killed = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while killed.poll() is None and time.monotonic() < deadline:
+            if state.exists() and state.stat().st_mtime_ns != seen:
+                break
+            time.sleep(0.002)
+        time.sleep(delay)
+        killed.kill()
+        _, err = killed.communicate()
+        assert state.exists(), err
+        assert killed.returncode in (0, -signal.SIGKILL), err
+        steps.append(torch.load(state, weights_only=True)["position"]["step"])
+        if killed.returncode == 0:  # it was done before
+            break
+    assert steps == sorted(steps)
+    assert steps[0] < 200
+    assert same(program["run"](state, save_every), program["run"](None))
+
+
+def test_a_file_from_before_the_option_of_the_first_pass_is_continued(tmp_path):
+    state = tmp_path / "search.pt"
+    whole = searched(state=state)
+    content = torch.load(state, weights_only=True)
+    description = json.loads(content["description"])
+    assert description.pop("first_pass") == "stage"
+    torch.save({**content, "description": json.dumps(description)}, state)
+    assert same(whole, searched(state=state))
+    with pytest.raises(StudyMismatch, match="first_pass is 'stage' in the file, 'all' was given"):
+        searched(state=state, first_pass="all")
+
+
+def test_the_first_pass_can_play_all_policies():
+    stage = searched(budget="600 steps", initial=600, rounds=1)
+    every = searched(budget="600 steps", initial=600, rounds=1, first_pass="all")
+    levels = np.add.outer(np.arange(10), np.arange(10)).ravel()  # the sum of the two levels of a pair's policies
+    played = [set(levels[np.flatnonzero(found.counts) % 100].tolist()) for found in (stage, every)]
+    assert played[0] == {0, 1, 2, 7, 8, 13, 14}
+    assert played[1] == set(range(19))
+    assert every.counts.max() == 1
+    with pytest.raises(MethodError, match="first_pass"):
+        searched(first_pass="some")
+
+
+def test_after_a_first_pass_of_all_policies_the_rounds_start_with_the_first_stage():
+    found = searched(budget="40 steps", initial=0, rounds=1, first_pass="all")
+    levels = np.add.outer(np.arange(10), np.arange(10)).ravel()
+    assert set(levels[np.flatnonzero(found.counts) % 100].tolist()) <= {0, 1, 2, 7, 8, 13, 14}
+
+
+class Stored(torch.utils.data.Dataset):
+    """A dataset that notes how many of its images were read, by this process."""
+
+    def __init__(self, pair):
+        self.pair, self.read = pair, 0
+
+    def __len__(self):
+        return len(self.pair[0])
+
+    def __getitem__(self, index):
+        self.read += 1
+        return self.pair[0][index], int(self.pair[1][index])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_dataset_that_is_streamed_gives_the_same_search(tmp_path, workers):
+    whole, state = searched(), tmp_path / "search.pt"
+    train, valid = Stored(data(200)), Stored(data(seed=1))
+
+    def streamed(**more):
+        given = {"budget": "60 steps", "rounds": 3, "batch": 16, "valid_batch": 32, "progress": False}
+        return search(network, train, valid, workers=workers, **given, **more)
+
+    held = search(network, data(200), data(seed=1), budget="60 steps", rounds=3, batch=16, valid_batch=32)
+    assert same(held, streamed())
+    assert not same(held, whole)
+    read = train.read
+    assert read == (64 + 60 * 16 if workers == 0 else 64), "the images that identify it, and the batches"
+    assert same(held, streamed(state=state, save_every=7))
+    train.pair = data(200, seed=5)
+    with pytest.raises(StudyMismatch, match="data"):
+        streamed(state=state)
+    with pytest.raises(SpaceError, match="workers=-1"):
+        search(network, train, valid, budget="5 steps", workers=-1)
+
+
+def test_several_devices_share_every_batch():
+    """Without batch normalisation, which each device has for itself, sharing changes rounding alone."""
+
+    def plain():
+        return nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.ReLU(), nn.Linear(8, 3))
+
+    def run(device):
+        return search(plain, data(), data(seed=1), budget="30 steps", initial=30, batch=16, device=device)
+
+    one, two = run("cpu"), run(["cpu", "cpu"])
+    assert same(two, run(["cpu", "cpu"]))
+    np.testing.assert_array_equal(one.counts, two.counts)
+    np.testing.assert_allclose(one.totals, two.totals, atol=0.02)
+    with pytest.raises(MethodError, match="device="):
+        run([])
+
+
+def test_the_identity_policy_gains_nothing_on_several_devices():
+    images, labels = data()
+    twins = TwinNetworks(
+        network(), lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), nn.functional.cross_entropy,
+        [torch.device("cpu")] * 3,
+    )  # fmt: skip
+    for step in range(5):
+        twins.make_equal()
+        batch = as_floats(images[8 * step : 8 * step + 20]), labels[8 * step : 8 * step + 20]
+        twins.train(batch[0], batch[0], batch[1], step)
+        assert abs(twins.gain(as_floats(images), labels)) < 1e-6
 
 
 def test_another_search_is_not_continued(tmp_path):

@@ -118,7 +118,7 @@ def test_an_edited_command_in_the_storage_is_checked():
         (["--param", "x", "--", "sh", "{x}"], "not NAME=RANGE"),
         (["--param", "x=log:1:2:3", "--", "sh", "{x}"], "log:LOW:HIGH"),
         (["--param", "x=0..1", "--", "sh", "{x}"], "such as x=0.0:1.0"),
-        (["--param", "x=1:2:3", "--", "sh", "{x}"], "x=1:2:3 is no range"),
+        (["--param", "x=1:2:3", "--", "sh", "{x}"], "x=1:2:3 is not a range"),
         (["--param", "x=[1,", "--", "sh", "{x}"], "list of JSON"),
         (["--param", "x=2:1", "--", "sh", "{x}"], "the low end must be below"),
         (["--param", "x=1:9", "--param", "x=1:9", "--", "sh", "{x}"], "given twice"),

@@ -32,7 +32,7 @@ def refused(history, event, words):
     assert history.position == before, "what was refused was counted"
 
 
-class TestObjections:
+class TestViolations:
     def test_a_study_is_opened_once_and_first(self):
         refused(History(), GRANTED, r"event 0 \(granted\) cannot follow: a study is opened once")
         refused(folded(), OPENED, "opened once")

@@ -112,6 +112,69 @@ print(len(study.trials))
     assert done.stdout.strip() == "4", done.stderr
 
 
+CACHES = """
+import functools, os
+import shoestring as ss
+
+loads = []
+
+@functools.cache
+def load_data():
+    loads.append(os.getpid())
+    return [1, 2, 3]
+
+@functools.lru_cache(maxsize=64, typed=True)
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+class Settings:
+    @functools.cached_property
+    def depth(self):
+        return len(load_data())
+
+    @functools.cache
+    def width(self, n):
+        return fibonacci(n)
+
+def train(trial):
+    settings = Settings()
+    assert (settings.depth, settings.width(20)) == (3, 6765)
+    assert fibonacci.cache_parameters() == {"maxsize": 64, "typed": True}
+    return ss.Reading(trial.config["x"], here=float(loads.count(os.getpid())))
+
+if __name__ == "__main__":
+    load_data()  # of no use to the workers
+    ss.tune(train, {"x": (0.0, 1.0)}, budget="6 evaluations", method="random", workers=2, storage="study.db")
+"""
+
+
+@pytest.mark.parametrize("how", ["script", "command line"])
+def test_functions_with_a_cache_travel_and_are_called_once_in_each_worker(tmp_path, how):
+    (tmp_path / "script.py").write_text(CACHES + 'space = {"x": (0.0, 1.0)}\n')
+    options = ["--name", "study", "--workers", "2", "--storage", "study.db", "--budget", "6 evaluations"]
+    command = ["script.py"] if how == "script" else ["-m", "shoestring", "run", "script.py:train", *options]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    trials = ss.Study.load(tmp_path / "study.db").trials
+    assert [trial.message for trial in trials] == [""] * 6
+    assert [dict(trial.readings[1].metrics)["here"] for trial in trials] == [1.0] * 6
+
+
+def test_what_cannot_be_sent_is_named():
+    lock = threading.Lock()
+
+    def train(trial):
+        with lock:
+            return trial.config["x"]
+
+    study = ss.Study(SPACE, budget="2 evaluations", method="random")
+    with pytest.raises(
+        ObjectiveError, match=r"refers to lock, something that cannot be pickled .*inside the objective"
+    ):
+        study.run(train, workers=2)
+    assert not study.trials
+
+
 def test_timeouts_do_not_count_loading():
     study = ss.Study(SPACE, budget="6 evaluations", method="random", max_resource=2)
     study.run(slow_to_load.sometimes_hanging, executor=Processes(1), trial_timeout=1.5)

@@ -1,11 +1,14 @@
 """Trials in the pools of other libraries: they pause, go on from their checkpoints, and no step is run twice."""
 
+import time
 from contextlib import contextmanager
 
 import pytest
 
+import shoestring as ss
 from shoestring.executors import Futures
 from shoestring.testing import check_executor
+from tests.executors.test_futures import dies_once
 from tests.integrations.training import needed, tuned
 
 
@@ -47,6 +50,39 @@ def test_trials_pause_and_go_on_in_the_pool(pool, tmp_path):
     assert study.spent["steps"] == 18 == sum(trial.step for trial in study.trials)
     assert any(grant.start for grant in study.history.grants)
     assert study.verify().ok
+
+
+@pytest.mark.parametrize("pool", [dask, submitit], ids=lambda pool: pool.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_a_trial_whose_worker_is_killed_is_tried_again_and_charged(pool, tmp_path):
+    with pool(tmp_path) as opened:
+        options = {"storage": tmp_path / "study.db", "executor": Futures(opened, slots=1), "max_resource": 3}
+        study = ss.tune(dies_once, {"x": (0.0, 1.0)}, budget="7 steps", method="random", **options)
+    assert [trial.message for trial in study.trials if trial.message] == []
+    assert study.trials[0].step == 3
+    assert study.spent["steps"] == 7 == 1 + sum(trial.step for trial in study.trials)
+
+
+def slow_if_small(trial):
+    for step in range(trial.start + 1, 4):
+        time.sleep(3 if trial.config["x"] < 0.5 else 0)
+        (trial.directory / "step").write_text(str(step))
+        yield trial.config["x"] + 1 / step
+
+
+@pytest.mark.parametrize("pool", [dask, loky, submitit], ids=lambda pool: pool.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_a_step_that_takes_too_long_ends_its_trial_alone(pool, tmp_path):
+    with pool(tmp_path) as opened:
+        options = {"executor": Futures(opened, slots=2), "max_resource": 3, "initial": [{"x": 0.1}, {"x": 0.9}]}
+        study = ss.tune(
+            slow_if_small, {"x": (0.0, 1.0)}, budget="4 steps", method="random", step_timeout=1.0, progress=False,
+            storage=tmp_path / "study.db", **options,
+        )  # fmt: skip
+    assert study.trials[0].state == "failed"
+    assert "took longer than step_timeout" in study.trials[0].message
+    assert study.trials[1].state == "finished"
+    assert study.spent["steps"] == 4
 
 
 @pytest.mark.parametrize("pool", [dask, loky], ids=lambda pool: pool.__name__)

@@ -52,7 +52,7 @@ def test_a_database_that_cannot_grow_is_an_error_that_says_what_to_do(tmp_path, 
     study = study_of("3000 steps", method="random", storage=storage)
     storage._writer().execute("PRAGMA max_page_count = 8")  # SQLite's own "database or disk is full"
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    with pytest.raises(StorageError, match=rf"is full.*What was appended before is kept: {advice}"):
+    with pytest.raises(StorageError, match=rf"is full.*The events before are kept: {advice}"):
         tell_all(study)
     storage._writer().execute("PRAGMA max_page_count = 100000")
     assert Study.load(tmp_path / "a.db").ask() is not None
@@ -365,11 +365,11 @@ def test_an_append_demands_the_event_before_it(tmp_path):
     log = SqliteLog(tmp_path / "a.db")
     study = log.create("a", OPENED)
     log.append(study, [REPORTED, REPORTED], 1)
-    with pytest.raises(StorageError, match="has lost events that it had: event 4 is not the one"):
+    with pytest.raises(StorageError, match="has lost events that it had: event 4 is missing or was replaced"):
         log.append(study, [REPORTED], 5)
     execute(tmp_path / "a.db", ("DELETE FROM events WHERE seq = 2",))
     for events in ([REPORTED], [REPORTED, REPORTED]):
-        with pytest.raises(StorageError, match="has lost events that it had: event 2 is not the one"):
+        with pytest.raises(StorageError, match="has lost events that it had: event 2 is missing or was replaced"):
             log.append(study, events, 3)
     again = SqliteLog(tmp_path / "a.db")
     assert again.read(study, 0) == [OPENED, REPORTED]

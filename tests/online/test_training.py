@@ -1,11 +1,8 @@
-"""The helper for training loops, and the two examples that need torch."""
+"""The helper for training loops."""
 
 import json
-import os
-import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,8 +10,6 @@ import pytest
 from shoestring.errors import ReadingError
 from shoestring.integrations.training import OnlineTraining
 from shoestring.online import TVGPUCB, Always, Exactly, OnlineTuner
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def training(look, horizon=30):
@@ -91,14 +86,3 @@ def test_the_lightning_callback_tunes_and_checkpoints(monkeypatch):
     _, other = training(Always())
     tuning_callback(other, lambda module, config: None).load_state_dict(callback.state_dict())
     assert other.tuner.looks == 3
-
-
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'shoestring[augment]'")
-@pytest.mark.parametrize("example", ["self_tuning_network.py", "contrastive_augmentation.py"])
-def test_examples_run(example, tmp_path):
-    command = [sys.executable, str(EXAMPLES / example), "--seeds", "1", "--rounds", "4"]
-    # Without the images the examples take scikit-learn's digits, which are quicker.
-    environment = {**os.environ, "SHOESTRING_DATA": str(tmp_path)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "Exactly(2)" in done.stdout

@@ -55,5 +55,5 @@ def test_lack_says_why_there_is_nothing_to_draw():
 
 @pytest.mark.parametrize("source", ["study.db", 5])
 def test_what_is_no_study_cannot_be_drawn(source):
-    with pytest.raises(ss.errors.MethodError, match="is no study; give"):
+    with pytest.raises(ss.errors.MethodError, match="is not a study; give"):
         trace_of(source)

@@ -196,7 +196,7 @@ def test_regret_is_lower_for_better_in_both_modes(mode):
         (lambda: CurveTable([[1]], [[1.0]], ss.space(a=(0, 1)), names=["b"]), "they must agree"),
         (lambda: CurveTable([[1] * 5], [[1.0]], Synthetic("conditional").space), "has conditions"),
         (lambda: CurveTable.load("nowhere.npz"), "there is no file nowhere.npz"),
-        (lambda: CurveTable([[1], [2]], [[1.0], [2.0]]).row({"x1": 3}), "no row of the table"),
+        (lambda: CurveTable([[1], [2]], [[1.0], [2.0]]).row({"x1": 3}), "not a row of the table"),
     ],
 )
 def test_what_cannot_be_a_table_is_refused(make, said):

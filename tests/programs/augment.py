@@ -1,4 +1,4 @@
-"""A search to be killed: python augment.py STATE."""
+"""A search to be killed: python augment.py STATE SAVE_EVERY."""
 
 import sys
 
@@ -20,10 +20,10 @@ def network():
     )
 
 
-def run(state):
+def run(state, save_every=20):
     torch.set_num_threads(1)
-    return search(network, data, data, budget="200 steps", rounds=4, batch=16, state=state, save_every=20)
+    return search(network, data, data, budget="200 steps", rounds=4, batch=16, state=state, save_every=save_every)
 
 
 if __name__ == "__main__":
-    run(sys.argv[1])
+    run(sys.argv[1], int(sys.argv[2]))

@@ -39,7 +39,7 @@ def test_a_condition_is_a_column_a_comparison_and_a_value(text, condition):
 
 @pytest.mark.parametrize("text", ["", "rate", "rate < ", "< 3", "rate < 1 < 2", "__import__('os')", "rate<1 and"])
 def test_what_is_no_condition_is_refused(text):
-    with pytest.raises(ReadingError, match="is no condition; write a column, one of <= >="):
+    with pytest.raises(ReadingError, match="is not a condition; write a column, one of <= >="):
         parsed(text)
 
 

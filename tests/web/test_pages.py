@@ -225,7 +225,7 @@ def test_what_an_action_cannot_do_is_said(changeable):
         assert asked(f"{address}/do/release", {"trial": trial, "secret": secret}, **head)[0] == 400
     for value in ("2", "<b>", ""):
         assert asked(f"{address}/do/enqueue", {"config.x": value, "secret": secret}, **head)[0] == 400
-    assert done(address, "delete", secret) == 404
+    assert done(address, "explode", secret) == 404
     assert study.events() == before
     assert done(address, "stop", secret) == 303
     assert "stopped: enough" in asked(address, **head)[2]

@@ -20,7 +20,7 @@ from shoestring.augment.policies import POLICIES, decoded
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is done: steps of a search, epochs of a training, trainings for each search."""
+    """The size of an experiment: steps of a search, epochs of a training, trainings for each search."""
 
     steps: int
     epochs: int

@@ -49,7 +49,7 @@ def described(space: ConfigurationSpace) -> list[dict[str, Any]]:
 
 
 def configuration(space: ConfigurationSpace, suggested: Mapping[str, Any]) -> dict[str, Any]:
-    """What HEBO suggests as a configuration of ours, without the inactive parameters."""
+    """Convert a suggestion of HEBO into a configuration of ours, without the inactive parameters."""
     values = {}
     for name, own in dict[str, Any](space).items():
         value = suggested[name]

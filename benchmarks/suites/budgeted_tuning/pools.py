@@ -45,7 +45,7 @@ OWN = "bhpt-paper"
 
 @cache
 def pool(task: str, seed: int) -> CurveTable:
-    """So many rows of a table, drawn for this seed."""
+    """This many rows of a table, drawn for this seed."""
     family, name, size, skip = TASKS[task]
     whole = CurveTable.load(next(path for path in tables([family]) if path.stem == name), skip=skip)
     rows = np.random.default_rng(seed).choice(len(whole.space.meta["rows"]), size, replace=False)

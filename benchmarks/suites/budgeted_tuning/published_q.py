@@ -88,7 +88,7 @@ NOISE, PULLS = 1.0, (1_000, 10_000, 100_000)
 
 
 def pulls(means: tuple[float, ...], last: int, seed: int) -> dict[int, Any]:
-    """How often each arm was pulled by Q after some numbers of pulls, from a prior N(1, 4)."""
+    """Return how often each arm was pulled by Q after some numbers of pulls, from a prior N(1, 4)."""
     rng = np.random.default_rng(seed)
     m, v = np.full(len(means), 1.0), np.full(len(means), 4.0)
     n, found = np.zeros(len(means), dtype=int), {}

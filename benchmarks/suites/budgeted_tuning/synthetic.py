@@ -52,7 +52,7 @@ def drawn(seed: int) -> tuple[Array, Array]:
     points, f = _points_and_floors(rng, Parameters(**TRUTH))
     t = np.arange(UNITS + 1.0)
     K_t = TRUTH["decay"] * (TRUTH["beta"] / (t[:, None] + t + TRUTH["beta"])) ** TRUTH["alpha"]
-    share = K_t[1:, 0] / K_t[0, 0]  # what the start still weighs
+    share = K_t[1:, 0] / K_t[0, 0]  # the remaining weight of the start
     wiggle = np.linalg.cholesky(K_t[1:, 1:] - np.outer(share, K_t[0, 1:]) + TRUTH["noise"] * np.eye(UNITS))
     return points, f[:, None] + np.outer(START - f, share) + rng.normal(size=(ARMS, UNITS)) @ wiggle.T
 
@@ -168,7 +168,7 @@ def _gaps(values: list[float], reference: list[float]) -> list[float]:
 
 
 def figure_1b(options: Options) -> list[Row]:
-    """How often the output is among the 5 best of the 84 arms."""
+    """Return how often the output is among the 5 best of the 84 arms."""
     found = {who: _of(who, options.seeds, lambda play: play[1] < 5) for who in METHODS}
     _picture(options, "budgeted_tuning_1b", "output among the best 5", found)
     return [

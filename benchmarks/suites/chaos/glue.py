@@ -1,4 +1,4 @@
-"""What is around the log: threads, studies that were loaded before others worked, links in folders, forged files.
+"""Faults around the log: threads, studies that were loaded before others worked, links in folders, forged files.
 
 Each part counts what it tried and what must not come of it: readings lost or doubled, files outside of the storage that
 were read, changed or deleted, damage that went unnoticed, and errors that are not errors of shoestring.
@@ -42,7 +42,7 @@ def _worked(study: ss.Study) -> int:
 
 
 def _faults(study: ss.Study, budget: int, told: int) -> Counter[str]:
-    """What must not have happened to a study that several threads or processes worked on."""
+    """List faults that must not have happened to a study that several threads or processes worked on."""
     readings = [(event.trial, event.step) for event in study.events() if isinstance(event, Reported)]
     return Counter(
         lost=abs(budget - len(readings)) + abs(told - len(study.history.grants)),
@@ -144,7 +144,7 @@ def glue(options: Options) -> list[Row]:
                 except ShoestringError as error:
                     found["other errors"] += 1
                     print(f"{name}: {error}")
-                except Exception as error:  # what a user would see as a traceback
+                except Exception as error:  # a user would see a traceback
                     found["other errors"] += 1
                     print(f"{name}: {type(error).__name__}: {error}")
         rows.append(Row(f"{name}: runs", runs))

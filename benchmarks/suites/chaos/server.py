@@ -25,7 +25,7 @@ CLIENT = Path(__file__).with_name("http_client.py")
 
 
 def server(options: Options) -> list[Row]:
-    """What is in the log after all that, next to what clients were told is in it."""
+    """Compare the log with what the server has confirmed to its clients."""
     evaluations = EVALUATIONS // 10 if options.quick else EVALUATIONS
     with tempfile.TemporaryDirectory() as folder:
         found = _run(Path(folder), evaluations)

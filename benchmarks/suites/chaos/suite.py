@@ -57,7 +57,7 @@ KILL, WORKER, STOP, CLOCK, FULL, COPY = FAULTS = (
 
 @dataclass(frozen=True)
 class Scenario:
-    """How many processes run the study, how many workers each has, and how long a step takes."""
+    """The number of processes that run the study, of the workers of each, and how long a step takes."""
 
     name: str
     processes: int
@@ -78,7 +78,7 @@ SCENARIOS = (
 
 @dataclass
 class Found:
-    """What the faults did: counts of the faults, and of everything that must not happen."""
+    """The effects of the faults: counts of the faults, and of everything that must not happen."""
 
     faults: Counter[str] = field(default_factory=Counter)
     lost: int = 0
@@ -176,7 +176,7 @@ class Arena:
         return False
 
     def look(self) -> None:
-        """What was in the log must still be there."""
+        """Check that the log still has everything that it had."""
         if not self.storage.exists():
             return
         log = open_log(self.storage)
@@ -222,7 +222,7 @@ def check(arena: Arena, study: ss.Study) -> None:
 
 
 def _wrong_files(storage: Path, trial: TrialRecord) -> bool:
-    """Whether the checkpoint of the recommended step is missing, or is not that of this step."""
+    """Return whether the checkpoint of the recommended step is missing, or is not that of this step."""
     if trial.recommended is None:
         return False
     step = trial.recommended.step
@@ -250,7 +250,7 @@ def arena_folder() -> Iterator[tuple[Path, bool]]:
 
 
 def torment(scenario: Scenario, faults: int, seed: int) -> Found:
-    """Let so many faults happen to studies of one scenario; a study that ends before is followed by another one."""
+    """Let this many faults happen to studies of one scenario; a study that ends before is followed by another one."""
     found, rng = Found(), random.Random(seed)
     while found.faults.total() < faults:
         with arena_folder() as (folder, can_fill):

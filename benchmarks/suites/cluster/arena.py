@@ -55,7 +55,7 @@ class Arena:
         self.seen: list[Event] = []
 
     def torment(self, seconds: float) -> None:
-        """Let faults happen for so long; a study that ends before is followed by another one."""
+        """Let faults happen for this long; a study that ends before is followed by another one."""
         end = time.monotonic() + seconds
         restarts = [end - seconds * 2 / 3, end - seconds / 3]
         while time.monotonic() < end:
@@ -139,7 +139,7 @@ class Arena:
         self.server.start()
 
     def look(self) -> None:
-        """What was in the log must still be there."""
+        """Check that the log still has everything that it had."""
         with suppress(StorageError):  # the server may have cut this connection too, while it was opened
             events = self.study().events()
             self.wrong[LOST] += sum(a != b for a, b in zip(self.seen, events, strict=False))

@@ -47,7 +47,7 @@ def postgres(*listen: str) -> Iterator[Server]:
 
 
 def spend(who: str, storage: str, evaluations: int, workers: int, folder: Path, method: str = "random") -> float:
-    """Let so many processes spend a budget of evaluations; how many seconds they took together."""
+    """Let this many processes spend a budget of evaluations; how many seconds they took together."""
     command = [sys.executable, str(PARTS / "evaluating.py"), who, storage, str(evaluations), str(folder)]
     environment = {**os.environ, "CLUSTER_METHOD": method, "SHOESTRING_FILES": str(folder / "files")}
     processes = [subprocess.Popen(command, env=environment) for _ in range(workers)]
@@ -64,7 +64,7 @@ def spend(who: str, storage: str, evaluations: int, workers: int, folder: Path, 
 
 
 def decisions(options: Options) -> list[Row]:
-    """How many decisions per second 1, 4 and 16 processes make, and how many of them in vain."""
+    """Return how many decisions per second 1, 4 and 16 processes make, and how many of them in vain."""
     rows = []
     count = 100 if options.quick else 600
     with postgres() as server:
@@ -200,7 +200,7 @@ def lose_one(pair: tuple[Host, Host], server: Server, folder: Path, shared: bool
 
 
 def _is_held_by(study: ss.Study, host: str) -> bool:
-    """Whether a host is in the middle of a trial, and the other one works too."""
+    """Return whether a host is in the middle of a trial, and the other one works too."""
     running = study.history.running.values()
     return len(running) == 2 and any(t.worker.startswith(f"{host}@") and 2 < t.step < t.until for t in running)
 

@@ -1,6 +1,8 @@
 """Table 2 (2020: Table 1) in kind: eight probabilities of a contrastive learner's augmentations, tuned online.
 
-The encoder, its images and the space are those of ``examples/contrastive_augmentation.py``.
+The encoder, its training and the settings are those of ``examples/contrastive_augmentation.py``, on small images.
+Twenty fixed settings that are drawn once show how much there is to gain; "the best of 20" takes, for each seed, the one
+with the best validation accuracy, for the time of all of them.
 """
 
 from __future__ import annotations
@@ -15,18 +17,22 @@ import numpy as np
 from benchmarks.harness.common import Options
 from benchmarks.harness.kept import key, runs
 from benchmarks.harness.measurements import Row, row
-from shoestring.online import Always, Bernoulli, Confident, Exactly
+from benchmarks.harness.recorded import DATA
 
-ROUNDS = 50
+SETTING = {"size": 14, "valid": 2000, "rounds": 50, "steps": 12}
 FIXED = "fixed: all at 0.5"
-LOOKS: dict[str, Any] = {
-    FIXED: Always(),
-    "TV-GP-UCB, full feedback": Always(),
-    "TV-GP-UCB, Bernoulli(0.5)": Bernoulli(0.5),
-    "CE-GP-UCB, κ=0.8": Confident(0.8),
-    "CE-GP-UCB, κ=0.7": Confident(0.7),
-    "Exactly(25)": Exactly(25),
+SETTINGS = {
+    FIXED: "fixed",
+    "fixed: as the experts": "expert",
+    "TV-GP-UCB, full feedback": "full",
+    "TV-GP-UCB, Bernoulli(0.6)": "bernoulli:0.6",
+    "CE-GP-UCB, κ=0.9": "kappa:0.9",
+    "CE-GP-UCB, κ=0.8": "kappa:0.8",
+    "CE-GP-UCB, κ=0.7": "kappa:0.7",
 }
+DRAWN = [f"random:{number}" for number in range(20)]
+BEST = "fixed: the best of 20"
+WHAT = ("R10", "R100", "validation", "looks")
 
 
 @cache
@@ -40,28 +46,34 @@ def example() -> Any:
     return contrastive_augmentation
 
 
-def played(name: str, seed: int, rounds: int) -> dict[str, float]:
-    result = example().run(seed, rounds, LOOKS[name], example().FIXED if name == FIXED else None)
-    looks = 0 if name == FIXED else result.looks
-    return {"test accuracy": result.accuracy, "looks": float(looks), "time": result.seconds}
+def played(setting: str, seed: int, rounds: int) -> dict[str, float]:
+    """The numbers of a setting and a seed; a run that was finished before is read."""
+
+    def run() -> dict[str, float]:
+        data = str(DATA / "images" / "fashion_mnist_small.npz")
+        return example().run(example().Options(data=data, **{**SETTING, "rounds": rounds}), setting, seed)
+
+    return runs().get(key("contrastive augmentation", seed, setting, **{**SETTING, "rounds": rounds}), run)
 
 
 def table(options: Options) -> list[Row]:
     """Table 2: contrastive learning with fixed and with tuned augmentations; time over that of fixed ones"""
-    rounds, seeds = 25 if options.quick else ROUNDS, range(1 if options.quick else min(options.seeds, 10))
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in LOOKS}
-    for seed in seeds:
-        for name in LOOKS:
-            run = key("contrastive augmentation", seed, name, rounds=rounds)
-            found[name].append(runs().get(run, lambda: played(name, seed, rounds)))  # noqa: B023
-    plain = float(np.mean([run["time"] for run in found[FIXED]]))
+    rounds, seeds = 5 if options.quick else SETTING["rounds"], range(1 if options.quick else options.seeds)
+    drawn = DRAWN[:2] if options.quick else DRAWN
+    found = {name: [played(setting, seed, rounds) for seed in seeds] for name, setting in SETTINGS.items()}
+    found[BEST] = [_best([played(setting, seed, rounds) for setting in drawn]) for seed in seeds]
+    plain = float(np.mean([run["seconds"] for run in found[FIXED]]))
     rows = []
     for name, results in found.items():
-        accuracies = [run["test accuracy"] for run in results]
-        rows.append(row(f"{name}: test accuracy", accuracies))
-        rows.append(row(f"{name}: looks", [run["looks"] for run in results]))
-        rows.append(row(f"{name}: time", [run["time"] / plain for run in results]))
+        rows += [row(f"{name}: {what}", [run[what] for run in results]) for what in WHAT]
+        rows.append(row(f"{name}: time", [run["seconds"] / plain for run in results]))
         if name != FIXED:
-            differences = [a - b["test accuracy"] for a, b in zip(accuracies, found[FIXED], strict=True)]
-            rows.append(row(f"{name} − fixed: test accuracy", differences))
+            for what in ("R10", "R100"):
+                pairs = zip(results, found[FIXED], strict=True)
+                rows.append(row(f"{name} − fixed: {what}", [run[what] - other[what] for run, other in pairs]))
     return rows
+
+
+def _best(results: list[dict[str, float]]) -> dict[str, float]:
+    best = max(results, key=lambda run: run["validation"])
+    return {**best, "seconds": sum(run["seconds"] for run in results)}

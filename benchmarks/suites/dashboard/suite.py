@@ -46,7 +46,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Server:
-    """How to start a dashboard, where its page is, and when that is drawn."""
+    """A dashboard: how to start it, where its page is, and when that is drawn."""
 
     command: list[str]
     path: str

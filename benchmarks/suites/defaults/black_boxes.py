@@ -1,4 +1,4 @@
-"""Black boxes: what ``method="auto"`` finds in 20 rounds of 5 evaluations, also where parts of the space fail.
+"""Black boxes: what ``method="auto"`` finds in 20 rounds of 5 evaluations, and where parts of the space fail.
 
 The tasks and the score are those of ``batch_optimisation.py``. Every second task, with other seeds than these, was used
 to choose the default; the others confirm it. ``auto`` picks ``gp`` on all of them.

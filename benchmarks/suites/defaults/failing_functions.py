@@ -37,7 +37,7 @@ class FailingFunction:
 
     @cached_property
     def share(self) -> float:
-        """Which share of the space fails."""
+        """Return which share of the space fails."""
         codec, rng = Codec(self.problem.space), generator(0, 0, "failing share")
         return fmean(self.fails(codec.sample(rng)) for _ in range(_DRAWS))
 

@@ -90,7 +90,7 @@ WIDE = Landscape(
 
 @dataclass(frozen=True)
 class Failure:
-    """Where a training fails, from which step on, and how."""
+    """A part of the space where a training fails: from which step on, and how."""
 
     where: Callable[[Mapping[str, Any], Place], bool]
     step: int

@@ -1,4 +1,5 @@
-"""Which rule of ``study.best`` leads to the best models, by test values, and what retraining them gives.
+"""A comparison of the rules of ``study.best``: which leads to the best models, by test values, and what retraining them
+gives.
 
 The rules see validation values only. They are compared on the test values of the readings that they recommend, on the
 real trainings. A task's unit is the difference between the median configuration of random search, trained to the end,

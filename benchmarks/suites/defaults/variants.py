@@ -1,4 +1,4 @@
-"""What the scores of ``forecast`` are worth: the default as it is, and with other scores of the losses or length.
+"""The value of the scores of ``forecast``: the default as it is, and with other scores of the losses or length.
 
 The seeds are ones with which nothing was chosen.
 """
@@ -27,7 +27,7 @@ FITTED_LENGTH = 0.871
 
 @dataclass(frozen=True)
 class Variant:
-    """How losses are scored, and the length of what is alike; None is the default's."""
+    """A way to score losses, and the length of what is alike; None is the default's."""
 
     scores: Callable[[Array], Array] = blended_scores
     length: float | None = None

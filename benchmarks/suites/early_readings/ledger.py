@@ -1,4 +1,4 @@
-"""What a peer pays for its trainings, and what it has seen by the time that each budget was spent."""
+"""An account of what a peer pays for its trainings, and of what it has seen when each budget was spent."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ class Ledger:
                 self.found[unit].append(self.best)
 
     def left(self, unit: str) -> float:
-        """What remains of the largest budget."""
+        """Compute the rest of the largest budget."""
         return self.limits[unit][-1] - self.spent[unit]

@@ -25,7 +25,7 @@ def _kept(method: str, task: str, seed: int, unit: str, trainings: int) -> float
 
 
 def played(method: str, task: str, seed: int, unit: str, trainings: int) -> float:
-    """The best error that a study has seen; a budget in seconds is that of so many median trainings."""
+    """The best error that a study has seen; a budget in seconds is that of this many median trainings."""
     budget = (
         ss.Budget(steps=trainings * EPOCHS) if unit == "epochs"
         else ss.Budget(seconds=trainings * references()[task].seconds)

@@ -35,7 +35,7 @@ MOST = 30
 
 
 class Peer(NamedTuple):
-    """Where a peer is installed, and the script that speaks for it."""
+    """A peer: where it is installed, and the script that speaks for it."""
 
     variable: str
     package: str

@@ -9,7 +9,7 @@
 
 One worker. The surrogate is looked for in the folder SHOESTRING_DATA, ``yahpo_lcbench``, and needs ``onnxruntime``;
 without them its tables are skipped. How the peers are installed is in peers.py; those that are not there are left out.
-With SHOESTRING_RUNS=FILE finished runs are kept (kept.py), those of the peers also when our code changes.
+With SHOESTRING_RUNS=FILE finished runs are kept (kept.py), and runs of the peers even when our code changes.
 """
 
 from __future__ import annotations

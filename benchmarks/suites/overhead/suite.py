@@ -168,7 +168,7 @@ def finished_trials(n: int, seed: int) -> list[Any]:
 
 @dataclass(frozen=True)
 class After:
-    """Random for the first arms and TPE from then on: what does an ask cost after so many?"""
+    """Random for the first arms and TPE from then on: what does an ask cost after this many?"""
 
     arms: int
 
@@ -200,7 +200,7 @@ def tpe_of_theirs(n: int, rounds: int, seed: int) -> float:
 
 
 def milliseconds(ask: Callable[[], object], before: int, rounds: int) -> float:
-    """Of one round of asking and telling, after so many; a few more go before, to fill caches."""
+    """Of one round of asking and telling, after this many; a few more go before, to fill caches."""
     for _ in range(before + 3):
         ask()
     return 1000 * cpu(lambda: [ask() for _ in range(rounds)]) / rounds

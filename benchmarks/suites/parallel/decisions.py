@@ -1,4 +1,4 @@
-"""What a decision costs with many workers, and the laws where workers are lost and steps differ in length."""
+"""The cost of a decision with many workers, and the laws where workers are lost and steps differ in length."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIMED, READINGS = 40, 60
 
 
 def decisions(options: Options) -> list[Row]:
-    """CPU milliseconds of a decision while so many trials run, by method; growth is from 10 times fewer workers."""
+    """CPU milliseconds of a decision while this many trials run, by method; growth is from 10 times fewer workers."""
     most = 100 if options.quick else WORKERS[-1]
     methods = ("auto", "asha") if options.quick else [name for name in names() if name != "grid"]
     rows = []

@@ -26,7 +26,7 @@ JUDGING = slice(1, 13, 2)
 
 @dataclass(frozen=True)
 class Job:
-    """A study of a method on the rows of a table, by so many virtual workers."""
+    """A study of a method on the rows of a table, by this many virtual workers."""
 
     path: Path
     method: str

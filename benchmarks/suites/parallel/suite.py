@@ -1,4 +1,4 @@
-"""What parallelism costs: quality and CPU time with 1, 8 and 32 virtual workers, decisions with up to 1,000, and Ray.
+"""The cost of parallelism: quality and CPU time with 1, 8 and 32 virtual workers, decisions with up to 1,000, and Ray.
 
     python benchmarks/parallel.py                       # all tables
     python benchmarks/parallel.py --table quality --seeds 3

@@ -1,4 +1,4 @@
-"""BudgetSearchCV beside scikit-learn's searches at equal total resource, on bundled data sets.
+"""BudgetSearchCV next to scikit-learn's searches at equal total resource, on bundled data sets.
 
     python benchmarks/sklearn_search.py --table search
 
@@ -75,7 +75,7 @@ SEARCHES: dict[str, Callable[..., Any]] = {
 
 
 def _used(search: Any, samples: int) -> float:
-    """What a search used, in complete evaluations."""
+    """Count what a search used, in complete evaluations."""
     results = search.cv_results_
     if isinstance(search, RandomizedSearchCV):
         return len(results["params"])

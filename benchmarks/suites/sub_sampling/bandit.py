@@ -55,7 +55,7 @@ class Bandit:
 
 @dataclass
 class Play:
-    """What was evaluated, in order, and what it gave."""
+    """The evaluations in order, with their results."""
 
     bandit: Bandit
     records: list[Record] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What deciding costs: CPU time of ``method.decide`` on a warm history, after each further event."""
+"""The cost of decisions: CPU time of ``method.decide`` on a warm history, after each further event."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def a_log(method: Method, seed: int, more: int) -> tuple[list[Event], int]:
 
 
 def _grown(events: Sequence[Event]) -> int | None:
-    """Where the history has become large enough."""
+    """Return where the history has become large enough."""
     arms = accumulate(isinstance(event, Granted) and event.config is not None for event in events)
     readings = accumulate(isinstance(event, Reported) for event in events)
     pairs = enumerate(zip(arms, readings, strict=True))

@@ -1,8 +1,8 @@
 """Table 3 in kind: architecture search with BOSS, BOHB and others, on recorded trainings instead of DARTS cells.
 
 NAS-Bench-201 holds the end of up to three trainings of each of 15,625 cells, so a step is one training: a reading is
-the mean of so many of them, drawn by the trial's seed. The other three tables hold one learning curve of each network;
-there BOSS resumes trials and compares them on the same rung.
+the mean of this many of them, drawn by the trial's seed. The other three tables hold one learning curve of each
+network; there BOSS resumes trials and compares them on the same rung.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ ON_CURVES = METHODS | {
 
 
 def error_of_cell(data: str, name: str, seed: int) -> float:
-    """How much higher the mean error of the chosen cell is than that of the best one, in %."""
+    """Return how much higher the mean error of the chosen cell is than that of the best one, in %."""
     problem = Cells(data)
     study = ss.Study(
         problem.table.space, budget=ss.Budget(steps=CELLS * TRAININGS), method=METHODS[name], max_resource=TRAININGS,

@@ -27,7 +27,7 @@ BANDITS = {
 
 
 def constant(means: tuple[float, ...], deviations: tuple[float, ...]) -> float:
-    """What bounds R_N / log N."""
+    """Compute the bound of R_N / log N."""
     return sum(2 * deviations[0] ** 2 / (mean - means[0]) for mean in means[1:])
 
 

@@ -6,7 +6,8 @@ of ``rounds`` rounds trains a new network while policies are sampled by softmax(
 a pruning rule (:mod:`~shoestring.augment.pruning`) decides which policies stay active (line 12).
 
 Differs from the thesis in that the budget sets the length. The first pass takes the 7,650 policies of the first
-magnitude stage, but at most half of the steps, spread evenly over the pairs; the rounds share the rest evenly.
+magnitude stage (all 22,500, as in line 2 of Algorithm 1, with ``first_pass="all"``), but at most half of the steps,
+spread evenly over the pairs; the rounds share the rest evenly.
 
 Everything drawn at a step follows from (seed, step, purpose), so a search that was killed and continued from its
 checkpoint gives the same result. A step costs two training steps and two validations.
@@ -19,27 +20,30 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
-from shoestring._arrays import Codes
+from shoestring._arrays import Codes, Mask
+from shoestring._torch import seed_torch
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.checkpoint import Checkpoint
 from shoestring.augment.estimates import Estimate, check_choice
 from shoestring.augment.images import Batches, as_floats
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import PAIRS, PER_PAIR, Policy, decoded
+from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, Policy, decoded
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.progress import show_progress
 from shoestring.augment.pruning import Pruning, first_policies, next_policies
-from shoestring.augment.reward import Loss, TwinNetworks, check_model, seed_torch
+from shoestring.augment.replicas import Loss
+from shoestring.augment.reward import TwinNetworks, check_model
 from shoestring.core.budget import Budget, as_budget
 from shoestring.core.randomness import generator, integer
 from shoestring.core.workers import ticks
 from shoestring.errors import BudgetError, MethodError, ObjectiveError
 
+FirstPass = Literal["stage", "all"]
 _MEASURED = 20  # steps after which a budget in seconds is translated into steps
 _UNKNOWN = 10**9  # the length of a round before that: a scheduler then keeps the learning rate as it is
 _DIVERGED = 20  # the search fails after so many plays in a row without a finite loss
@@ -56,6 +60,7 @@ class Settings:
     estimate: Estimate
     pruning: Pruning
     seed: int
+    first_pass: FirstPass = "stage"
 
     def __post_init__(self) -> None:
         for name in ("rounds", "batch", "valid_batch"):
@@ -65,6 +70,11 @@ class Settings:
             raise MethodError(f"initial={self.initial!r} is not possible: give a number of steps, 0 for no first pass")
         check_choice("estimate", self.estimate, Estimate)
         check_choice("pruning", self.pruning, Pruning)
+        check_choice("first_pass", self.first_pass, FirstPass)
+
+    def first_policies(self) -> Mask:
+        """The policies of the first pass."""
+        return np.ones(POLICIES, dtype=bool) if self.first_pass == "all" else first_policies(self.pruning)
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,11 @@ class Training:
     scheduler: Callable[[Any, int], Any]
     loss: Loss
     prepare: Callable[[Any], Any]
-    device: torch.device
+    devices: tuple[torch.device, ...]
+
+    @property
+    def device(self) -> torch.device:
+        return self.devices[0]
 
 
 def _sgd(parameters: Any) -> Any:
@@ -103,10 +117,12 @@ def search(
     prepare: Callable[[Any], Any] = as_floats,
     estimate: Estimate = "shrunk",
     pruning: Pruning = "eop",
+    first_pass: FirstPass = "stage",
     seed: int = 0,
     state: str | os.PathLike[str] | None = None,
     save_every: int = 500,
     device: Any = None,
+    workers: int | None = None,
     progress: bool | None = None,
 ) -> PolicySet:
     """Rank augmentation policies by how much they lower a model's loss on ``valid`` while it is trained on ``train``.
@@ -116,24 +132,35 @@ def search(
     learning rate .05 and momentum .9, ``scheduler(optimizer, steps)`` a cosine over the round; ``prepare(images)``
     turns a batch of images into the network's input, and ``loss(outputs, labels)`` is what is lowered.
 
-    A first pass of ``initial`` steps (by default half of the budget, at most 7,650) plays policies of every pair.
-    Then come ``rounds``, each with a new network; after each, ``pruning`` ("eop", "sh" or "none") drops policies.
-    ``estimate`` ("shrunk" or "mean") is the mean reward by which policies are ranked. Steps train on ``batch`` images
-    and measure on ``valid_batch``. ``seed`` fixes every draw, ``device`` is PyTorch's, and ``progress`` shows or hides
-    the progress. With ``state`` the search is saved to that file after every round and every ``save_every`` steps, and
-    the same call continues from it.
+    A first pass of ``initial`` steps (by default half of the budget, at most one for each policy) plays policies of
+    every pair: those of the first magnitude stage, 7,650, or with ``first_pass="all"`` all 22,500. Then come
+    ``rounds``, each with a new network; after each, ``pruning`` ("eop", "sh" or "none") drops policies. ``estimate``
+    ("shrunk" or "mean") is the mean reward by which policies are ranked. Steps train on ``batch`` images and measure
+    on ``valid_batch``. ``seed`` fixes every draw, and ``progress`` shows or hides the progress. With ``state`` the
+    search is saved to that file after every round and every ``save_every`` steps, and the same call continues from it.
+
+    ``device`` is PyTorch's; several, as a list, share every batch. A dataset is read once as a whole; with a number of
+    ``workers`` it is read batch by batch, ahead of time by that many processes, or here if it is 0.
     """
-    settings = Settings(rounds, initial, batch, valid_batch, estimate, pruning, seed)
-    training = Training(model_factory, optimizer, scheduler, loss, prepare, torch.device(device or "cpu"))
+    settings = Settings(rounds, initial, batch, valid_batch, estimate, pruning, seed, first_pass)
+    training = Training(model_factory, optimizer, scheduler, loss, prepare, as_devices(device))
     # Dropout reads torch's global generator; the caller's state is restored afterwards.
-    with torch.random.fork_rng(devices=[training.device] if training.device.type == "cuda" else []):
-        batches = Batches(train, valid, batch, valid_batch, seed, training.device)
+    with torch.random.fork_rng(devices=[d for d in training.devices if d.type == "cuda"]):
+        batches = Batches(train, valid, batch, valid_batch, seed, training.device, workers)
         run = Search(settings, training, batches, _checked_budget(budget))
         checkpoint = Checkpoint(state)
         checkpoint.restore(run)
         with show_progress(run, progress):
             run.run(checkpoint, save_every)
     return run.result()
+
+
+def as_devices(given: Any) -> tuple[torch.device, ...]:
+    """One device or several, by default the processor."""
+    several = isinstance(given, (list, tuple))
+    if several and not given:
+        raise MethodError("device=[] is not possible: give a device, or several in a list")
+    return tuple(torch.device(name) for name in (given if several else [given or "cpu"]))
 
 
 def _checked_budget(given: Any) -> Budget:
@@ -149,8 +176,8 @@ class Search:
 
     def __init__(self, settings: Settings, training: Training, batches: Batches, budget: Budget) -> None:
         self.settings, self.training, self.batches, self.budget = settings, training, batches, budget
-        self._first = first_policies(settings.pruning)
-        self.bandit = Bandit(active=self._first)
+        self._first = settings.first_policies()
+        self.bandit = Bandit(active=first_policies(settings.pruning))
         self.stages: Codes = np.zeros(PAIRS, dtype=np.int64)
         self.step = 0  # search steps done
         self.round = 0  # 0 is the first pass
@@ -197,7 +224,9 @@ class Search:
         seed_torch(integer(self.settings.seed, self.round, "network"), self.training.device)
         model = self.training.model_factory()
         check_model(model)
-        self.networks = TwinNetworks(model.to(self.training.device), self.training.optimizer, self.training.loss)
+        self.networks = TwinNetworks(
+            model.to(self.training.device), self.training.optimizer, self.training.loss, self.training.devices
+        )
         self.scheduler = self.training.scheduler(self.networks.optimizer, self._round_end() - self.round_start)
         return self.networks
 

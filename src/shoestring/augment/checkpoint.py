@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shoestring.errors import StorageError, StudyMismatch
+from shoestring._torch import read_checkpoint, write_checkpoint
+from shoestring.errors import StudyMismatch
 
 if TYPE_CHECKING:
     from shoestring.augment.bandit_search import Search
 
 _FORMAT = 2
 _ARRAYS = ("counts", "totals", "squares", "active", "reservoir")
+_BEFORE = {"first_pass": "stage"}  # options that older files do not have
 _POSITION = ("step", "round", "round_start", "seconds", "total")
 
 
@@ -35,25 +37,14 @@ class Checkpoint:
         """Replace the file atomically: a crash while writing leaves the previous one."""
         if self._path is None:
             return
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(temporary, "wb") as stream:
-                torch.save(_content(search), stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, self._path)
-        except OSError as error:
-            raise StorageError(f"the search cannot be written to {self._path}: {error.strerror}") from None
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_checkpoint(_content(search), self._path, "search")
 
     def restore(self, search: Search) -> None:
         """Continue a new search from the file; without a file it starts at the beginning."""
         if self._path is None or not self._path.exists():
             return
-        content = self._read()
-        self._check(json.loads(content["description"]), _description(search))
+        content = read_checkpoint(self._path, _FORMAT, "search")
+        self._check({**_BEFORE, **json.loads(content["description"])}, _description(search))
         for name, value in content["position"].items():
             setattr(search, name, value)
         search.stages = content["stages"].numpy()
@@ -65,19 +56,6 @@ class Checkpoint:
             networks.model.load_state_dict(content["training"]["network"])
             networks.optimizer.load_state_dict(content["training"]["optimizer"])
             search.scheduler.load_state_dict(content["training"]["scheduler"])
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            content: dict[str, Any] = torch.load(self._path, weights_only=True, map_location="cpu")
-            if content["format"] == _FORMAT:
-                return content
-        except Exception as error:
-            raise StorageError(
-                f"{self._path} cannot be read as a search ({type(error).__name__}); remove it or give another state="
-            ) from error
-        raise StorageError(
-            f"{self._path} was written by another version of shoestring; use that version, or give another state="
-        )
 
     def _check(self, saved: dict[str, Any], given: dict[str, Any]) -> None:
         differ = [

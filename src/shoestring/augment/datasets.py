@@ -6,48 +6,138 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from shoestring.augment.images import Images, as_images
+from shoestring._arrays import Codes
+from shoestring.augment.images import Images, as_images, as_tensor
 from shoestring.errors import SpaceError
 
 _ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".tif", ".tiff"}
-_VALIDATION_SHARE = 0.4
 
-Dataset = tuple[Images, Images, int]  # training images, validation images, number of classes
+Data = tuple[Any, Any, int]  # training images, held-out images, number of classes
+_TRAIN, _VALID, _TEST = "train", ("val", "valid"), ("test",)  # folders that are parts of the images, not classes
 
 
-def read_dataset(source: Path | None, size: int) -> Dataset:
-    """Read a folder, with images resized to ``size`` pixels a side, or an .npz file; None is scikit-learn's digits."""
+class ImageFolder(torch.utils.data.Dataset):  # type: ignore[misc]
+    """The images of a folder that has one folder for each class, each read when it is asked for.
+
+    Items are (uint8 image of ``size`` pixels a side, number of the class), and ``labels`` are those of all items.
+    """
+
+    def __init__(self, source: Path, size: int) -> None:
+        self.classes = sorted(entry.name for entry in source.iterdir() if entry.is_dir())
+        files = [(file, label) for label, name in enumerate(self.classes) for file in sorted((source / name).iterdir())]
+        self._files = [(file, label) for file, label in files if file.suffix.lower() in _ENDINGS]
+        self._size = size
+        if len(self.classes) < 2 or len(self._files) < 10:
+            raise SpaceError(
+                f"{source} has {len(self.classes)} folders with {len(self._files)} images; "
+                "give one folder for each class, with at least 10 images in total"
+            )
+        self.labels = np.array([label for _, label in self._files])
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        file, label = self._files[index]
+        return as_tensor(_image(file, self._size)), label
+
+
+def read_dataset(
+    source: Path | None, size: int, *, held_out: float | int = 0.4, test: bool = False, stream: bool = False
+) -> Data:
+    """Read a folder, with images resized to ``size`` pixels a side, or an .npz file; None is scikit-learn's digits.
+
+    The second part is that in the folder val or valid (x_valid in a file), or with ``test`` that in the folder test
+    (x_test), if there is one. Without it ``held_out`` of the training images, a share or a number, are held out; the
+    folder test is then left alone. With ``stream`` a folder is read when it is used.
+    """
     if source is None:
-        return _digits()
+        return _digits(held_out)
     if source.is_dir():
-        return _folder(source, size)
+        return _folder(source, size, held_out, test, stream)
     if source.suffix == ".npz":
-        return _npz(source)
+        return _npz(source, held_out, test)
     raise SpaceError(
         f"{source} is neither a folder nor an .npz file; give a folder that has one folder of images for each class"
     )
 
 
-def _digits() -> Dataset:
+def has_test_images(source: Path | None) -> bool:
+    """Whether a source has test images that no search uses."""
+    if source is None:
+        return False
+    if source.is_dir():
+        return _part(source, _TEST) is not None
+    return "x_test" in _arrays(source)
+
+
+def first_images(data: Any, most: int) -> Tensor:
+    """The first images of what ``read_dataset`` returned, at most ``most``."""
+    if isinstance(data, Images):
+        return data.images[:most]
+    return torch.stack([data[row][0] for row in range(min(most, len(data)))])
+
+
+def labels_of(data: Any) -> Any:
+    """The labels of what ``read_dataset`` returned, without reading the images."""
+    if isinstance(data, torch.utils.data.Subset):
+        return data.dataset.labels[data.indices]
+    return np.asarray(data.labels)
+
+
+def split_rows(labels: Any, held_out: float | int, seed: int = 0) -> tuple[Codes, Codes]:
+    """The rows of a training and a held-out part, with the same share of each class.
+
+    >>> [len(rows) for rows in split_rows([0, 1] * 10, 0.4)]
+    [12, 8]
+    """
+    from sklearn.model_selection import train_test_split
+
+    try:
+        kept, held = train_test_split(
+            np.arange(len(labels)), test_size=held_out, random_state=seed, stratify=np.asarray(labels)
+        )
+    except ValueError as error:
+        raise SpaceError(f"the images cannot be split into training and validation: {error}") from None
+    return kept, held
+
+
+def _digits(held_out: float | int) -> Data:
     from sklearn.datasets import load_digits
 
     stored = load_digits()
-    return (*_split(np.round(stored.images * (255 / 16)).astype(np.uint8), stored.target), 10)
+    return (*_split(np.round(stored.images * (255 / 16)).astype(np.uint8), stored.target, held_out), 10)
 
 
-def _folder(source: Path, size: int) -> Dataset:
-    classes = sorted(entry.name for entry in source.iterdir() if entry.is_dir())
-    files = [(file, label) for label, name in enumerate(classes) for file in sorted((source / name).iterdir())]
-    files = [(file, label) for file, label in files if file.suffix.lower() in _ENDINGS]
-    if len(classes) < 2 or len(files) < 10:
-        raise SpaceError(
-            f"{source} has {len(classes)} folders with {len(files)} images; "
-            "give one folder for each class, with at least 10 images in total"
-        )
-    images = np.stack([_image(file, size) for file, _ in files])
-    return (*_split(images, np.array([label for _, label in files])), len(classes))
+def _folder(source: Path, size: int, held_out: float | int, test: bool, stream: bool) -> Data:
+    def read(folder: ImageFolder) -> Any:
+        return folder if stream else _read(folder)
+
+    part = _part(source, (*_TEST, *_VALID) if test else _VALID)
+    if part is not None:
+        train, held = ImageFolder(source / _TRAIN, size), ImageFolder(source / part, size)
+        if train.classes != held.classes:
+            raise SpaceError(f"{source / _TRAIN} and {source / part} do not have the same classes")
+        return read(train), read(held), len(train.classes)
+    whole = ImageFolder(source if _part(source, _TEST) is None else source / _TRAIN, size)
+    kept, held_rows = split_rows(whole.labels, held_out)
+    if stream:
+        subset = torch.utils.data.Subset
+        return subset(whole, kept.tolist()), subset(whole, held_rows.tolist()), len(whole.classes)
+    images = _read(whole)
+    return images.select(kept), images.select(held_rows), len(whole.classes)
+
+
+def _part(source: Path, names: tuple[str, ...]) -> str | None:
+    """The first of these folders that is there next to train, which makes them parts and not classes."""
+    return next((name for name in names if all((source / part).is_dir() for part in (_TRAIN, name))), None)
+
+
+def _read(folder: ImageFolder) -> Images:
+    return as_images(folder, "the folder")
 
 
 def _image(file: Path, size: int) -> Any:
@@ -60,33 +150,32 @@ def _image(file: Path, size: int) -> Any:
         raise SpaceError(f"{file} cannot be read as an image: {error}") from None
 
 
-def _npz(source: Path) -> Dataset:
+def _arrays(source: Path) -> dict[str, Any]:
     try:
         with np.load(source, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+            return {name: stored[name] for name in stored.files}
     except (OSError, ValueError) as error:
         raise SpaceError(f"{source} cannot be read: {error}") from None
+
+
+def _npz(source: Path, held_out: float | int, test: bool) -> Data:
+    arrays = _arrays(source)
     names = ("x_train", "y_train") if "x_train" in arrays else ("x", "y")
     if not {*names} <= {*arrays}:
         raise SpaceError(f"{source} has {', '.join(arrays) or 'nothing'}; x_train and y_train are needed, or x and y")
     x, y = (arrays[name] for name in names)
     classes = len(arrays.get("classes", np.unique(y)))
-    if {"x_valid", "y_valid"} <= {*arrays}:
-        return as_images((x, y), "x_train"), as_images((arrays["x_valid"], arrays["y_valid"]), "x_valid"), classes
-    return (*_split(x, y), classes)
+    for part in ("test", "valid") if test else ("valid",):
+        if {f"x_{part}", f"y_{part}"} <= {*arrays}:
+            held = as_images((arrays[f"x_{part}"], arrays[f"y_{part}"]), f"x_{part}")
+            return as_images((x, y), "x_train"), held, classes
+    return (*_split(x, y, held_out), classes)
 
 
-def _split(images: Any, labels: Any) -> tuple[Images, Images]:
-    """Training and validation images, with the same share of each class."""
-    from sklearn.model_selection import train_test_split
-
-    try:
-        x, held_x, y, held_y = train_test_split(
-            images, labels, test_size=_VALIDATION_SHARE, random_state=0, stratify=labels
-        )
-    except ValueError as error:
-        raise SpaceError(f"the images cannot be split into training and validation: {error}") from None
-    return as_images((x, y), "training images"), as_images((held_x, held_y), "validation images")
+def _split(images: Any, labels: Any, held_out: float | int) -> tuple[Images, Images]:
+    whole = as_images((images, labels), "images")
+    kept, held = split_rows(labels, held_out)
+    return whole.select(kept), whole.select(held)
 
 
 def small_network(channels: int, classes: int) -> nn.Module:

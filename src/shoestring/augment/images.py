@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -10,9 +11,12 @@ import torch
 from torch import Tensor
 
 from shoestring._arrays import Codes
+from shoestring._torch import EpochRows, Rows, Stream
 from shoestring.augment.operations import check_images
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
+
+_PROBED = 64  # images that identify a dataset that is not read as a whole
 
 
 class Images(NamedTuple):
@@ -37,31 +41,60 @@ class Images(NamedTuple):
         return content.hexdigest()
 
 
+class Source:
+    """The images of a dataset by row: held on a device, or read batch by batch, ahead of time by ``workers`` processes.
+
+    With ``workers`` None a dataset is read once, as a whole.
+    """
+
+    def __init__(self, given: Any, name: str, device: Any, workers: int | None) -> None:
+        self._name, self._workers = name, workers
+        self._held: Images | None = None
+        if workers is None or _is_pair(given) or isinstance(given, Images):
+            self._held = as_images(given, name)
+            self.digest = self._held.digest()
+            self._length, self.shape = len(self._held.images), tuple(self._held.images.shape[1:])
+            self._held = self._held.to(device)
+            return
+        if workers < 0:
+            raise SpaceError(f"workers={workers!r} is not possible: give a number of processes, 0 to read here")
+        _check_dataset(given, name)
+        self._dataset, self._device, self._length = given, device, len(given)
+        probes = self._collated([given[int(row)] for row in np.linspace(0, len(given) - 1, min(_PROBED, len(given)))])
+        self.shape, self.digest = tuple(probes.images.shape[1:]), f"{len(given)} {probes.digest()}"
+
+    def __len__(self) -> int:
+        return self._length
+
+    def batches(self, rows: Rows, *, ahead: bool = True) -> Callable[[int], Images]:
+        """The batches whose rows a function gives, by their number; on the device."""
+        held = self._held
+        if held is not None:
+            return lambda index: held.select(rows(index))
+        read = Stream(self._dataset, rows, self._collated, (self._workers or 0) if ahead else 0)
+        return lambda index: read(index).to(self._device)
+
+    def _collated(self, items: Sequence[Any]) -> Images:
+        return as_images((torch.stack([as_tensor(item[0]) for item in items]), [item[1] for item in items]), self._name)
+
+
 class Batches:
     """The training and validation batches of a search, each a function of the seed and the step."""
 
-    def __init__(self, train: Any, valid: Any, batch: int, valid_batch: int, seed: int, device: Any) -> None:
-        self._train, self._valid = as_images(train, "train"), as_images(valid, "valid")
-        shapes = [tuple(images.images.shape[1:]) for images in (self._train, self._valid)]
+    def __init__(
+        self, train: Any, valid: Any, batch: int, valid_batch: int, seed: int, device: Any, workers: int | None = None
+    ) -> None:
+        sources = Source(train, "train", device, workers), Source(valid, "valid", device, workers)
+        shapes = [source.shape for source in sources]
         if shapes[0] != shapes[1]:
             raise SpaceError(f"train has images of shape {shapes[0]} and valid of {shapes[1]}; they must be equal")
-        self.digest = f"{self._train.digest()}/{self._valid.digest()}"
-        self._train, self._valid = self._train.to(device), self._valid.to(device)
-        self._size, self._valid_size = min(batch, len(self._train.images)), min(valid_batch, len(self._valid.images))
-        self._seed = seed
-        self._epoch: tuple[int, Codes] | None = None  # its number and the order of its images
+        self.digest = "/".join(source.digest for source in sources)
+        self._seed, self._valid, self._valid_size = seed, len(sources[1]), min(valid_batch, len(sources[1]))
+        self.training = sources[0].batches(EpochRows(seed, len(sources[0]), batch))
+        self.validation = sources[1].batches(self._validation_rows)
 
-    def training(self, step: int) -> Images:
-        """The next batch of an epoch; each epoch has an order of its own."""
-        n = len(self._train.images)
-        epoch, place = divmod(step, n // self._size)
-        if self._epoch is None or self._epoch[0] != epoch:
-            self._epoch = epoch, generator(self._seed, epoch, "epoch").permutation(n)
-        return self._train.select(self._epoch[1][place * self._size : (place + 1) * self._size])
-
-    def validation(self, step: int) -> Images:
-        rng = generator(self._seed, step, "validation")
-        return self._valid.select(rng.choice(len(self._valid.images), self._valid_size, replace=False))
+    def _validation_rows(self, step: int) -> Codes:
+        return generator(self._seed, step, "validation").choice(self._valid, self._valid_size, replace=False)
 
 
 def as_images(given: Any, name: str) -> Images:
@@ -70,24 +103,32 @@ def as_images(given: Any, name: str) -> Images:
     >>> as_images((np.zeros((5, 8, 8), dtype=np.uint8), [0, 1, 0, 1, 0]), "train").images.shape
     torch.Size([5, 1, 8, 8])
     """
-    if isinstance(given, (tuple, list)) and len(given) == 2:
+    if _is_pair(given):
         images, labels = given
-    elif hasattr(given, "__getitem__") and hasattr(given, "__len__"):
+    else:
+        _check_dataset(given, name)
         items = [given[index] for index in range(len(given))]
-        if not items:
-            raise SpaceError(f"{name} is empty")
         images = torch.stack([as_tensor(item[0]) for item in items])
         labels = [item[1] for item in items]
-    else:
-        raise SpaceError(
-            f"{name} is {type(given).__name__}; give (images, labels) or a dataset with len() and items (image, label)"
-        )
     images, labels = _as_batch(images), torch.as_tensor(labels if torch.is_tensor(labels) else np.asarray(labels))
     if len(images) != len(labels) or not len(images):
         raise SpaceError(f"{name} has {len(images)} images and {len(labels)} labels; give one label for each image")
     check_images(images)
     _check_range(images, name)
     return Images(images, labels if labels.is_floating_point() else labels.long())
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, (tuple, list)) and len(given) == 2
+
+
+def _check_dataset(given: Any, name: str) -> None:
+    if not (hasattr(given, "__getitem__") and hasattr(given, "__len__")):
+        raise SpaceError(
+            f"{name} is {type(given).__name__}; give (images, labels) or a dataset with len() and items (image, label)"
+        )
+    if not len(given):
+        raise SpaceError(f"{name} is empty")
 
 
 def as_tensor(image: Any) -> Tensor:

@@ -11,25 +11,32 @@ deterministic. The twin is created once and overwritten in place: a deep copy ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from shoestring._torch import seed_torch
+from shoestring.augment.replicas import Loss, Replicas
 from shoestring.errors import ObjectiveError
-
-Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class TwinNetworks:
-    """A network, its optimiser, and a twin that is made equal before each step."""
+    """A network, its optimiser, and a twin that is made equal before each step.
 
-    def __init__(self, model: Any, make_optimizer: Callable[[Any], Any], loss: Loss) -> None:
+    With several ``devices`` each batch is shared among them; the network and its twin are on the first.
+    """
+
+    def __init__(
+        self, model: Any, make_optimizer: Callable[[Any], Any], loss: Loss, devices: Sequence[torch.device] = ()
+    ) -> None:
         self.model, self.twin, self._loss = model, deepcopy(model), loss
         self.optimizer = make_optimizer(model.parameters())
         self._twin_optimizer = make_optimizer(self.twin.parameters())
+        devices = devices or [next(model.parameters()).device]
+        self._replicas = {id(net): Replicas(net, devices) for net in (self.model, self.twin)}
         kinds = type(model).parameters, type(model).buffers
         self._pairs = [(list(values(self.twin)), list(values(model))) for values in kinds]
 
@@ -54,15 +61,12 @@ class TwinNetworks:
 
     def _train(self, model: Any, optimizer: Any, images: Tensor, labels: Tensor, seed: int) -> None:
         seed_torch(seed, images.device)
-        model.train()
         optimizer.zero_grad(set_to_none=True)
-        self._loss(model(images), labels).backward()
+        self._replicas[id(model)].backward(self._loss, images, labels)
         optimizer.step()
 
     def _validation_loss(self, model: Any, images: Tensor, labels: Tensor) -> float:
-        model.eval()
-        with torch.no_grad():
-            return float(self._loss(model(images), labels))
+        return self._replicas[id(model)].loss(self._loss, images, labels)
 
     def _copy_optimizer_state(self) -> None:
         """Momentum and the like: tensors are copied in place, everything else is assigned."""
@@ -89,15 +93,6 @@ class TwinNetworks:
 
 def _parameters(optimizer: Any) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
-
-
-def seed_torch(seed: int, device: torch.device) -> None:
-    """Seed the generators that a step on the device reads.
-
-    ``torch.manual_seed`` also records a stack trace for each kind of device that is not in use, which takes a quarter
-    of a step of a small network.
-    """
-    (torch.default_generator.manual_seed if device.type == "cpu" else torch.manual_seed)(seed)
 
 
 def check_model(model: Any) -> None:

@@ -7,6 +7,7 @@ call and the data loader's worker: copies in several workers draw different numb
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -61,6 +62,11 @@ class Augment:
     def state_dict(self) -> dict[str, int]:
         """The number of calls so far: restore it to continue a training with the same draws."""
         return {"calls": self._calls}
+
+    def digest(self) -> str:
+        """A hash of the policies and the seed."""
+        content = f"{self._seed} {self._indices.tolist()}"
+        return blake2b(content.encode(), digest_size=8).hexdigest()
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         self._calls = state["calls"]

@@ -21,6 +21,7 @@ from shoestring.errors import ShoestringError
 _MODULES = {
     **dict.fromkeys(("run", "resume", "release"), "run"),
     **dict.fromkeys(("ask", "tell", "fail"), "ask"),
+    "past": "past",
     "status": "status",
     "best": "best",
     **dict.fromkeys(("trials", "export"), "trials"),
@@ -33,6 +34,7 @@ _MODULES = {
     "dashboard": "dashboard",
     "serve": "serve",
     "mcp": "mcp",
+    **dict.fromkeys(("rename", "archive", "delete"), "manage"),
     "repair": "repair",
     "demo": "demo",
     "augment": "augment",
@@ -48,10 +50,13 @@ _OTHER_NAMES = {
     **dict.fromkeys(("check", "audit"), "verify"),
     **dict.fromkeys(("server", "http"), "serve"),
     **dict.fromkeys(("csv", "dump"), "export"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    **dict.fromkeys(("mv", "move"), "rename"),
+    "hide": "archive",
 }
 
 # Where a message names an argument of a function that is an option here: at its start, or with its value.
-_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|threads|keep"
+_NAMES = "max_resource|workers|retries|trial_timeout|step_timeout|target|patience|gpus|threads|keep|past|guess"
 _ARGUMENT = re.compile(rf"\b({_NAMES})= ?(?:\.\.\.)?|^({_NAMES}) (?=is )")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -10,7 +10,8 @@ import click
 from shoestring.cli.arguments import DEFAULT_STORAGE, F, load_module, pick
 from shoestring.core.recommendation import DEFAULT_RULE, RULES
 from shoestring.errors import SpaceError
-from shoestring.spaces.written import from_text
+from shoestring.spaces.definition import as_space
+from shoestring.spaces.written import from_text, number_in
 
 param_option = click.option(
     "--param",
@@ -23,9 +24,49 @@ param_option = click.option(
 value_option = click.option("--value", metavar="KEY", help="The key of the value in lines of JSON, such as loss.")
 
 
+def guess_for(space: Any, given: Mapping[str, str] | None) -> dict[str, Any] | None:
+    """The values of --guess for a space: texts where it has such choices, otherwise numbers where they are some."""
+    if given is None:
+        return None
+    own = as_space(space)
+    choices = {name: getattr(own[name], "choices", ()) for name in given if name in own}
+    numbers = {name: number_in(text) for name, text in given.items() if text not in choices.get(name, ())}
+    return {name: text if numbers.get(name) is None else numbers[name] for name, text in given.items()}
+
+
+def _guess_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, str] | None:
+    """The texts of --guess by the names of parameters."""
+    found = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise SpaceError(f"--guess {pair!r} is not NAME=VALUE; write lr=3e-3 or act=relu")
+        found[name.strip()] = value.strip()
+    return found or None
+
+
+past_option = click.option(
+    "--past",
+    multiple=True,
+    metavar="STORAGE",
+    callback=lambda _, __, given: list(given) or None,
+    help="Try the best of past studies early: a storage, or auto for those in the same storage. Repeat for more.",
+)
+
+guess_option = click.option(
+    "--guess",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_guess_of,
+    help="A value that has worked before, such as lr=3e-3, which is tried early. Repeat for more.",
+)
+
+
 def study_options(command: F) -> F:
     """The options that describe a study, beside its space and its budget."""
     for decorate in (
+        guess_option,
+        past_option,
         click.option("--seed", default=0, show_default=True, help="The same seed gives the same study."),
         click.option(
             "--recommend",

@@ -46,6 +46,13 @@ def rows_of(events: Sequence[Event], start: int, link: str) -> list[Row]:
     return rows
 
 
+def relinked(rows: Iterable[tuple[int, str, float, str, str]], link: str) -> Iterator[Row]:
+    """The stored rows of a study, chained to another link: that of a new name."""
+    for seq, kind, at, body, _ in rows:
+        link = linked(link, seq, kind, at, body)
+        yield Row(seq, kind, at, body, link)
+
+
 def events_of(rows: Iterable[tuple[int, str, float, str, str]], start: int, link: str) -> Iterator[Event]:
     """The events of stored rows, each checked; an error names the first that is missing or damaged."""
     for position, (seq, kind, at, body, checksum) in enumerate(rows, start):
@@ -65,6 +72,9 @@ class Ends:
 
     def note(self, study: int, position: int, link: str) -> None:
         self._known[study] = position, link
+
+    def forget(self, study: int) -> None:
+        self._known.pop(study, None)
 
     def link(self, study: int, position: int, look: Callable[[int, int], str | None]) -> str:
         """What the event at a position is chained to: the checksum of the one before, or the name of the study.

@@ -7,7 +7,7 @@ A log has no locks. Whoever appends says at which position. If another process w
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -88,6 +88,22 @@ class CountsConflicts(EventLog, Protocol):
 
     def conflicts(self, study: int) -> dict[str, int]:
         """How often each worker found a position taken, as of its last heartbeat."""
+        ...
+
+
+@runtime_checkable
+class ManagesStudies(EventLog, Protocol):
+    """A log that can rename and delete whole studies. ``Conflict`` if a study does not have ``expect`` events.
+
+    ``move`` moves the files of the study; if it fails, nothing is changed.
+    """
+
+    def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
+        """Give a study another name, which its checksums are chained to from then on."""
+        ...
+
+    def remove(self, study: int, expect: int, move: Callable[[], None]) -> None:
+        """Delete a study and its events."""
         ...
 
 

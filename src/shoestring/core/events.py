@@ -35,17 +35,25 @@ from shoestring.errors import CorruptLog, NewerLog, OlderLog
 from shoestring.spaces.serialisation import with_tags, without_tags
 
 FORMAT = 3
+# The most configurations of a plan, and the most characters of an origin.
+LONGEST_PLAN, _LONGEST_ORIGIN = 30, 64
 
 Mode = Literal["min", "max"]
 # How a study recommends one of its configurations and steps (core/recommendation.py).
 Rule = Literal["best", "median", "last", "auto"]
+# Configurations to be tried early (core/planned.py).
+Plan = Sequence[Mapping[str, Any]]
 # How a trial can end for good.
 Closing = Literal["finished", "failed", "lost", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """``mode`` is that of the first of the ``objectives``; without these it is that of the value of a reading."""
+    """``mode`` is that of the first of the ``objectives``; without these it is that of the value of a reading.
+
+    ``plan`` has configurations from a past or a guess, each with ``config``, ``origin`` (the digest of the log that it
+    is from, or "guess") and ``sd``, which is how far from the guess it was drawn.
+    """
 
     kind: ClassVar[str] = "opened"
     at: float
@@ -60,6 +68,7 @@ class Opened:
     objectives: Mapping[str, str] | None = None
     constraints: Mapping[str, str] | None = None
     drift: float = 0.0
+    plan: Plan = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +270,20 @@ def _without_tuples(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if config is None else {name: without_tags(value) for name, value in config.items()}
 
 
+def _written_plan(plan: Plan) -> list[dict[str, Any]]:
+    return [{**entry, "config": _with_tuples(entry["config"])} for entry in plan]
+
+
+def _read_plan(plan: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple({**entry, "config": _without_tuples(entry["config"])} for entry in plan)
+
+
 # How the fields are written that JSON cannot hold as they are, and how they are read back.
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "metrics": _finite_metrics,
     "config": _with_tuples,
     "readings": _written_readings,
+    "plan": _written_plan,
     "notes": list,
     "tags": list,
 }
@@ -273,6 +291,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "metrics": _read_metrics,
     "config": _without_tuples,
     "readings": _read_readings,
+    "plan": _read_plan,
     "notes": tuple,
     "tags": tuple,
 }
@@ -338,6 +357,17 @@ def _is_texts(value: object) -> bool:
     return type(value) is list and all(type(text) is str for text in value)
 
 
+def _is_plan(value: object) -> bool:
+    return type(value) is list and len(value) <= LONGEST_PLAN and all(map(_is_planned, value))
+
+
+def _is_planned(value: object) -> bool:
+    if type(value) is not dict or value.keys() != {"config", "origin", "sd"}:
+        return False
+    right = type(value["config"]) is dict and type(value["origin"]) is str and _is_number(value["sd"])
+    return right and value["sd"] >= 0 and len(value["origin"]) <= _LONGEST_ORIGIN
+
+
 _NUMBERS = {"value", "low", "high", "cost"}
 _IS: dict[str, Callable[[Any], bool]] = {
     "int": _is_whole,
@@ -356,6 +386,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "Sequence[str] | None": lambda value: value is None or _is_texts(value),
     "Mapping[str, float] | None": lambda value: type(value) is dict and all(map(_is_metric, value.values())),
     "Sequence[Mapping[str, Any]]": lambda value: type(value) is list and all(map(_is_reading, value)),
+    "Plan": _is_plan,
     "Mode": get_args(Mode).__contains__,
     "Rule": get_args(Rule).__contains__,
     "Closing": get_args(Closing).__contains__,

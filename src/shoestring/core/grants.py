@@ -10,8 +10,8 @@ from shoestring.core.budget import counted
 from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, written_state
 from shoestring.core.events import Granted
 from shoestring.core.history import History
+from shoestring.core.planned import next_given
 from shoestring.core.randomness import generator, integer
-from shoestring.core.untried import first_enqueued
 from shoestring.core.weighing import seen
 from shoestring.errors import BudgetError, MethodError, SpaceError
 from shoestring.spaces.axes import native
@@ -69,17 +69,19 @@ def _decided(method: Method, history: History) -> Decision:
     last = history.cached("last decision", _LastDecision)
     if last.position != history.position or last.method is not method:
         rng = generator(history.seed, len(history.grants), "decide")
-        last.decision = _checked(_with_enqueued(method.decide(seen(history, method), rng), history), history, method)
+        last.decision = _checked(_with_given(method.decide(seen(history, method), rng), history), history, method)
         last.position, last.method = history.position, method
     return last.decision
 
 
-def _with_enqueued(decision: Decision, history: History) -> Decision:
-    """What the user enqueued is started before anything that a method chose by itself."""
-    if not history.queue or not isinstance(decision, Start) or decision.config == history.queue[0]:
+def _with_given(decision: Decision, history: History) -> Decision:
+    """What the user enqueued or planned is started before anything that a method chose by itself."""
+    first = next_given(history) if isinstance(decision, Start) else None
+    if first is None or not isinstance(decision, Start) or decision.config == first.config:
         return decision
-    first = first_enqueued(history)
-    return replace(decision, config=first.config, reason=first.reason, explanation={}, sampler_state=None)
+    return replace(
+        decision, config=first.config, reason=first.reason, explanation=first.explanation, sampler_state=None
+    )
 
 
 def _checked(decision: Decision, history: History, method: Method) -> Decision:

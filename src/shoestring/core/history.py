@@ -197,6 +197,8 @@ class History:
             self.apply(event)
             if isinstance(event, Opened):
                 _ = self.codec, self.goals  # what cannot be is refused here
+                for planned in event.plan:
+                    self.codec.check_stored(planned["config"])
             elif isinstance(event, (Granted, Enqueued, Added)) and event.config is not None:
                 self.codec.check_stored(event.config)
         except CorruptLog:

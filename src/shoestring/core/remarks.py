@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LONGEST = 10_000
 _LONGEST_NAME = 100
 _MOST_TAGS = 50
+# The tag of a study that lists do not show.
+ARCHIVED = "archived"
 
 
 class Remarks(NamedTuple):

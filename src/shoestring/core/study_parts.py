@@ -11,7 +11,7 @@ from shoestring.core.front import FrontMember, hypervolume_of, member_of, requir
 from shoestring.core.grants import Grant
 from shoestring.core.history import History
 from shoestring.core.journal import Journal
-from shoestring.core.remarks import Attributes, Remarks, checked_note, checked_tags, noted_study, noted_trial
+from shoestring.core.remarks import ARCHIVED, Attributes, Remarks, checked_note, checked_tags, noted_study, noted_trial
 
 
 class HasFront:
@@ -94,6 +94,11 @@ class HasRemarks:
     @tags.setter
     def tags(self, tags: Iterable[str]) -> None:
         self._journal.put(partial(noted_study, tags=checked_tags(tags)))
+
+    def archive(self, archived: bool = True) -> None:
+        """Hide the study in the lists, or show it again: it gets the tag "archived", and nothing else changes."""
+        others = tuple(tag for tag in self.tags if tag != ARCHIVED)
+        self.tags = (*others, ARCHIVED) if archived else others
 
     def annotate(self, trial: Grant | int, note: str = "", **attributes: Any) -> None:
         """Add a note or attributes to a trial, whatever its state; an objective has ``trial.note`` for that.

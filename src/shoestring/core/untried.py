@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoestring._arrays import Mask
+from shoestring._arrays import Array, Mask
 from shoestring.core.decisions import Proposal, Sampler
 from shoestring.core.history import Cursor, History
 from shoestring.errors import MethodError
@@ -98,12 +98,16 @@ def _proposed(sampler: Sampler, history: History, rng: np.random.Generator) -> P
 
 
 def _nearest_row(proposal: Proposal | None, history: History) -> Proposal | None:
-    codec, free = history.codec, free_rows(history)
+    codec = history.codec
     if proposal is None or codec.rows is None:
         return None
-    points, target = codec.row_points, codec.encode(proposal.config)
-    gaps = np.abs(points - target)
+    row = nearest_row(codec, codec.encode(proposal.config), free_rows(history))
+    return replace(proposal, config=dict(codec.rows[row]))
+
+
+def nearest_row(codec: Codec, target: Array, free: Mask) -> int:
+    """The number of the row of a table that is nearest to a point, of those that are free."""
+    gaps = np.abs(codec.row_points - target)
     gaps = np.where(codec.choices > 0, gaps > 1e-9, gaps)
-    gaps = np.where(np.isnan(gaps), np.isnan(points) != np.isnan(target), gaps)
-    distances = np.where(free, (gaps**2).sum(axis=1), np.inf)
-    return replace(proposal, config=dict(codec.rows[int(distances.argmin())]))
+    gaps = np.where(np.isnan(gaps), np.isnan(codec.row_points) != np.isnan(target), gaps)
+    return int(np.where(free, (gaps**2).sum(axis=1), np.inf).argmin())

@@ -1,1 +1,1 @@
-"""What people see of a study in a terminal or a notebook."""
+"""The display of a study in a terminal or a notebook."""

@@ -33,7 +33,7 @@ def meters(history: History) -> str:
 
 
 def budget_bar(unit: str, spent: float, limit: float) -> str:
-    """How much was spent of one unit."""
+    """Return how much was spent of one unit."""
     share = min(round(100 * spent / limit), 100)
     size = 'viewBox="0 0 100 6" width="192" height="12" preserveAspectRatio="none"'
     bar = f'<svg class="meter" {size}>{_bar(share)}</svg>'

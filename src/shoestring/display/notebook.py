@@ -51,7 +51,7 @@ def notebook_display(journal: Journal, note: str = "") -> Iterator[None]:
 
 
 def frame(journal: Journal, note: str, elapsed: float) -> str:
-    """What is shown of a study that runs: what was spent, the best so far, and what is running."""
+    """Render a study that runs: the budget spent, the best so far, and the running trials."""
     history = journal.history
     spent = history.ledger.spent()
     bars = [budget_bar(unit, min(spent[unit], limit), limit) for unit, limit in history.ledger.budget.limits().items()]

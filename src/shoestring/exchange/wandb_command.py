@@ -93,7 +93,7 @@ def _nested(prefix: str, parameters: Mapping[str, Any], write: Callable[[Any], s
 
 
 def _has_words(spec: Spec) -> bool:
-    """Whether a parameter has values that Python and JSON write differently."""
+    """True if a parameter has values that Python and JSON write differently."""
     if "parameters" in spec:
         return any(map(_has_words, spec["parameters"].values()))
     return any(value is None or isinstance(value, bool) for value in [*spec.get("values", ()), spec.get("value", 0)])

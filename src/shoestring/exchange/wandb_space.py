@@ -14,7 +14,7 @@ from shoestring.spaces.parameters import IntRange, log
 Spec = Mapping[str, Any]
 
 _FIELDS = ("value", "values", "probabilities", "min", "max", "mu", "sigma", "q", "distribution", "parameters")
-# How many values a range in steps of q may have, as they are listed in the log.
+# How many values a range in steps of q may have, because the log lists them.
 _MOST_VALUES = 10_000
 
 
@@ -22,7 +22,7 @@ def leaves(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
     """The parameters with their full names, constants included."""
     for name, spec in parameters.items():
         if not isinstance(name, str) or not name or set(name) & set("{}\"' \t\n"):
-            raise SpaceError(f"the parameter {name!r} cannot be called so: no spaces, quotes and braces, please")
+            raise SpaceError(f"the name of the parameter {name!r} must be a text without spaces, quotes and braces")
         if not isinstance(spec, dict):
             raise SpaceError(f"the parameter {prefix}{name} is {spec!r:.80}; write value:, values:, or min: and max:")
         for field in spec:
@@ -41,7 +41,7 @@ def is_constant(spec: Spec) -> bool:
 
 
 def is_text(name: str, spec: Spec) -> bool:
-    """Whether a parameter has texts as its values; they must be safe inside of quotes."""
+    """True if the values of a parameter are texts; these must be safe inside of quotes."""
     texts = [value for value in spec.get("values", ()) if isinstance(value, str)]
     if texts and len(texts) < len(spec["values"]):
         raise SpaceError(f"the parameter {name} mixes texts and other values, which has no counterpart inside of JSON")
@@ -60,7 +60,7 @@ def space_of(parameters: Iterable[tuple[str, Spec]], as_text: bool) -> ConfigSpa
 
 
 def _parameter(name: str, spec: Spec, as_text: bool) -> Any:
-    kind = spec["distribution"] if "distribution" in spec else _usual(name, spec)
+    kind = str(spec["distribution"]) if "distribution" in spec else _usual(name, spec)
     if kind not in _DISTRIBUTIONS:
         known = ", ".join(_DISTRIBUTIONS)
         raise SpaceError(

@@ -11,7 +11,7 @@ early_terminate: hyperband      ASHA on the same steps, with ``tpe`` for bayes
 run_cap                         a budget of evaluations
 =============================== =====================================================
 
-What has no counterpart here is refused by its name. Only the texts under which W&B shows a sweep are left out.
+Options without a counterpart here are refused by name. Only the texts under which W&B shows a sweep are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _METHODS = {"random": "random", "grid": "grid", "bayes": "gp"}
 
 
 class Sweep(NamedTuple):
-    """What a file says: the objective (a command, or FILE:OBJECTIVE), the space, and the options of a study."""
+    """A sweep file as read: the objective (a command, or FILE:OBJECTIVE), the space, and the options of a study."""
 
     objective: Command | str
     space: Any
@@ -72,8 +72,9 @@ def from_wandb(given: Mapping[str, Any]) -> Sweep:
     value = options.pop("value")
     method, last = _method(given)
     steps = given.get("max_resource", last)
-    if method is not None:
-        options["method"] = method
+    options["method"] = method
+    if given.get("early_terminate") and steps is None:
+        raise MethodError("early_terminate has no max_iter: add it, or max_resource: how many lines the program prints")
     if steps is not None:
         options["max_resource"] = steps
     budget = given.get("budget", _budget(given, varied))
@@ -94,7 +95,7 @@ def _metric(given: Any) -> dict[str, Any]:
         raise ObjectiveError(f"metric is {given!r:.80}; give the name that the program prints, metric: {{name: loss}}")
     refuse_unknown(given, ("name", "goal", "target"), "metric")
     goals = {"minimize": "min", "maximize": "max"}
-    goal = given.get("goal", "minimize")
+    goal = str(given.get("goal", "minimize"))
     if goal not in goals:
         raise MethodError(f"goal is {goal!r}; it must be minimize or maximize")
     target = given.get("target")
@@ -105,7 +106,7 @@ def _metric(given: Any) -> dict[str, Any]:
 
 def _method(given: Mapping[str, Any]) -> tuple[Any, int | None]:
     """The method of a sweep, and how many steps a trial has if it says so."""
-    name, early = given.get("method", "auto"), given.get("early_terminate")
+    name, early = str(given.get("method", "auto")), given.get("early_terminate")
     if name != "auto" and name not in _METHODS:
         named(name)  # one of ours, or an error that lists these
     if early is None:

@@ -20,7 +20,7 @@ class Session(Protocol):
     """A run in progress.
 
     ``slots`` is how many trials it runs at once. With ``resubmits_running`` the jobs that were running when the
-    process crashed are submitted again as they are; otherwise the trials are first taken over from a dead worker.
+    process crashed are submitted again unchanged; otherwise the trials are first taken over from a dead worker.
     """
 
     resubmits_running: bool
@@ -29,17 +29,17 @@ class Session(Protocol):
     def slots(self) -> int: ...
 
     def now(self) -> float:
-        """The session's clock, for ``collect``: one that nobody can set."""
+        """Read the session's clock, for ``collect``; it cannot be set."""
         ...
 
     def resume_from(self, trial: int, step: int) -> int:
-        """The step from which a trial whose last reading is that of ``step`` can be resumed here."""
+        """Return the step from which a trial whose last reading is of ``step`` can be resumed here."""
         ...
 
     def submit(self, job: Job) -> None: ...
 
     def began(self, trial: int) -> float | None:
-        """When the step began that a trial is in; None if it waits to begin one."""
+        """Return when the current step of a trial began; None if it waits to begin one."""
         ...
 
     def collect(self, until: float | None) -> list[Report]:

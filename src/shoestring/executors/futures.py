@@ -36,7 +36,7 @@ _ENDING = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Futures:
-    """Run ``slots`` trials at once in a pool with ``submit``, as those of ``concurrent.futures`` have.
+    """Run ``slots`` trials at once in a pool with ``submit``, such as the pools of ``concurrent.futures``.
 
     The pool is yours: it is not shut down. Its workers must see the folder of the study's files, so use a storage on
     a shared file system if they are on other hosts. A trial is held in memory while its grant runs and resumes from its
@@ -106,7 +106,7 @@ class FuturesSession:
         self._say_alive()
 
     def _say_alive(self) -> None:
-        """Change a file that the calls compare, so that they notice when this process is gone."""
+        """Change a file that the calls compare, so that they notice when this process has died."""
         self._sign += 1
         Letters(self._folder).write("alive", self._sign)
 
@@ -129,7 +129,7 @@ class FuturesSession:
         return None if call is None else call.began
 
     def collect(self, until: float | None) -> list[Report]:
-        for call in self._calls.values():  # what was collected last is in the log by now
+        for call in self._calls.values():  # the reports of the last call are in the log by now
             if call.unacknowledged is not None:
                 call.letters.write(f"logged-{call.unacknowledged}", True)
                 call.unacknowledged, call.began = None, ticks()
@@ -165,7 +165,7 @@ class FuturesSession:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            message = f"its worker is gone: {str(error).strip().splitlines()[-1] if str(error).strip() else error!r}"
+            message = f"its worker has died: {str(error).strip().splitlines()[-1] if str(error).strip() else error!r}"
             return [Report(call.job.trial, call.job.known + 1, "lost", message=message[:500])]
         raise ObjectiveError(f"a worker of the pool {problem}")
 

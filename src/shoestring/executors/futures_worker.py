@@ -104,7 +104,7 @@ def _advance(trials: WorkerTrials, job: Job, letters: Letters) -> None:
 
 
 def _is_logged(letters: Letters, step: int) -> bool:
-    """Wait until a reading is in the log; False if the trial has to stop, or the study is gone."""
+    """Wait until a reading is in the log; False if the trial has to stop, or the study's process has died."""
     sign, seen = None, ticks()
     study = Letters(letters.folder.parent)
     while not letters.read(f"logged-{step}"):
@@ -118,7 +118,7 @@ def _is_logged(letters: Letters, step: int) -> bool:
 
 
 def _objective(digest: bytes, folder: Path) -> bytes:
-    """The pickled objective of a study; what is not the one that was sent is refused before it is loaded."""
+    """Read the pickled objective of a study; anything but the bytes that were sent is refused before it is loaded."""
     if digest not in _LOADED:
         pickled = (folder / "objective").read_bytes()
         if hashlib.sha256(pickled).digest() != digest:

@@ -111,7 +111,7 @@ def _in_main_thread() -> bool:
 
 
 def interrupted_at(time: float | None, function: Callable[[], T]) -> T:
-    """What a function returns; ``TimeIsUp`` is raised in it at a time, where the system can do so (Unix, main thread).
+    """Call a function; ``TimeIsUp`` is raised in it at a time, where the system can do so (Unix, main thread).
 
     The alarm can ring at any moment, also before the function starts and after it has ended. The exception is raised
     only while it runs: anywhere else it would leave the timer running, which would interrupt whatever comes later.

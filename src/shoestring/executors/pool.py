@@ -19,7 +19,7 @@ from shoestring.objectives.held_trials import Eviction
 from shoestring.objectives.job import Job, Report
 from shoestring.objectives.trial_files import files_of
 
-# So many workers in a row may be lost while they load the objective.
+# The most workers in a row that may be lost while they load the objective.
 _ATTEMPTS = 3
 
 Order = Literal["step", "drop"]
@@ -51,7 +51,7 @@ class Pool(Protocol):
     def spawn(self, number: int) -> Any: ...
 
     def wait(self, links: Sequence[Any], seconds: float | None) -> list[Any]:
-        """The links that have an answer, or whose worker is gone; none if ``seconds`` have passed before."""
+        """Wait for links that have an answer, or whose worker has died; none if ``seconds`` have passed before."""
         ...
 
     def end_all(self, links: Sequence[Any]) -> None: ...
@@ -106,7 +106,7 @@ class PoolSession:
         self._workers = [Worker(number, pool.spawn(number)) for number in range(workers)]
 
     def load(self, count: int, seconds: float | None = None) -> int:
-        """Wait until so many workers have loaded the objective, or some seconds; how many have."""
+        """Wait until this many workers have loaded the objective, or some seconds; return how many have."""
         until = None if seconds is None else ticks() + seconds
         while (ready := self._ready()) < count and (until is None or ticks() < until):
             loading = {worker.link: worker for worker in self._workers if not worker.ready}
@@ -142,7 +142,7 @@ class PoolSession:
             self._start(owner, job)
 
     def _is_movable(self, job: Job) -> bool:
-        """Whether a job can start in a worker that does not hold its trial."""
+        """Return whether a job can start in a worker that does not hold its trial."""
         return self._stateless or files_of(self._directory, job.trial).newest(job.start) == job.start
 
     def _start(self, worker: Worker, job: Job) -> None:

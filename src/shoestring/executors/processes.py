@@ -87,7 +87,7 @@ class _ProcessPool:
             command = [sys.executable, "-c", program, str(theirs.fileno())]
             environment = {**os.environ, **self._setup.threads, **seen}
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
-        with suppress(OSError):  # a worker that is gone is noticed when its pipe is read
+        with suppress(OSError):  # a dead worker is noticed when its pipe is read
             ours.send(replace(self._setup, worker=number, device=device))
         return _Process(process, ours)
 
@@ -109,7 +109,7 @@ class _Process:
     pipe: multiprocessing.connection.Connection
 
     def send(self, order: Order, argument: Any) -> None:
-        with suppress(OSError):  # a worker that is gone is noticed when its pipe is read
+        with suppress(OSError):  # a dead worker is noticed when its pipe is read
             self.pipe.send((order, argument))
 
     def receive(self) -> Any:

@@ -43,8 +43,8 @@ _LOADING, _ENDING, _CREATION = 60.0, 10.0, 3.0
 class Ray:
     """Run trials in ``workers`` actors of Ray; by default as many as the cluster has room for now.
 
-    ``resources`` is what each of them takes: "CPU", "GPU", "memory" in bytes, names of your own. ``address`` is that
-    of a cluster; without it, the Ray that this process uses already, the one that RAY_ADDRESS names, or a local one.
+    ``resources`` is what each of them takes: "CPU", "GPU", "memory" in bytes, names of your own. ``address`` is that of
+    a cluster; without it, the Ray that this process uses already, the cluster that RAY_ADDRESS names, or a local one.
     ``alive`` is how many trials, the running one included, each worker holds in memory. With ``shared=False`` the files
     of trials travel through Ray's object store; by default only from nodes that do not see the study's folder.
     ``runtime_env`` is Ray's. Each worker computes with ``threads`` threads, by default as many as its CPUs; ``init`` is
@@ -124,7 +124,7 @@ class _RayPool:
         self._there_was_one = ticks()  # when there was a worker, the last time
 
     def room(self) -> int:
-        """How many workers the nodes of the cluster have room for, if nobody else uses them."""
+        """Return how many workers the nodes of the cluster have room for, without other users."""
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         needed = self._options.resources.items()
         fitting = sum(min(int(node.get(name, 0) / amount + 1e-9) for name, amount in needed) for node in alive)
@@ -152,7 +152,7 @@ class _RayPool:
         return [asked[ref] for ref in answered]
 
     def _seconds_to_wait(self) -> float:
-        """How long a first worker is still waited for."""
+        """Return how long a first worker is still waited for."""
         left = self._there_was_one + self._options.wait - ticks()
         if left <= 0:
             alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
@@ -201,7 +201,7 @@ def _actor_options(options: Ray) -> dict[str, Any]:
 
 
 def _totals(nodes: Sequence[Mapping[str, float]]) -> str:
-    """What the nodes of a cluster have, each in its own braces."""
+    """List the resources of the nodes of a cluster, each in its own braces."""
     internal = ("node:", "object_store_memory", "accelerator_type:")
     return "; ".join(str({k: v for k, v in node.items() if not k.startswith(internal)}) for node in nodes) or "none"
 
@@ -240,7 +240,7 @@ class _Actor:
         try:
             answer = self._ray.get(self.asked.popleft())
         except self._ray.exceptions.RayError as error:
-            raise Gone(f"its worker is gone: {_last_line(error)}") from None
+            raise Gone(f"its worker has died: {_last_line(error)}") from None
         if not self.is_ready:
             problem, self._travels = answer
             self.is_ready = not problem
@@ -259,7 +259,7 @@ class _Actor:
         files = files_of(self._directory, report.trial, self._job.holders)
         if report.how == "reading":
             files.add(report.step, archive)
-        else:  # what it wrote after its last reading
+        else:  # the files that it wrote after its last reading
             with own_files("the files of a trial cannot be stored"):
                 unpack(archive, files.work())
 
@@ -274,6 +274,6 @@ class _Actor:
 
 
 def _last_line(error: Exception) -> str:
-    """What Ray says of an actor that died; its last line has the cause."""
+    """Return the last line of what Ray says of an actor that died; it has the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:500] if lines else type(error).__name__

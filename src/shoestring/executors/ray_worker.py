@@ -65,7 +65,7 @@ class ShoestringWorker:
         self._sent: dict[int, object] = {}  # for each trial here, the state of its files that was sent last
 
     def load(self) -> tuple[str, bool]:
-        """Why the objective cannot be loaded, empty if it can; and whether files have to travel."""
+        """Return why the objective cannot be loaded, empty if it can; and whether files have to travel."""
         if self._travels:
             self._setup = replace(self._setup, directory=_local(self._session.name) / str(os.getpid()))
         limit_threads(self._setup.threads)

@@ -26,7 +26,7 @@ class Simulated:
     """Simulate a problem with ``workers`` virtual workers.
 
     A problem has ``reading(config, step, seed)`` and may have ``seconds(config, step, seed)``, the
-    duration of a step (1 if it has none). Any other objective is run as it is, and a step takes one second.
+    duration of a step (1 if it has none). Any other objective is called as usual, and a step takes one second.
     """
 
     workers: int = 1

@@ -1,4 +1,4 @@
-"""How many threads a worker computes with, so that workers on one host do not take the cores from each other.
+"""The number of threads that a worker computes with, so that workers on one host do not compete for the cores.
 
 Numerical libraries start as many threads as there are cores. Threads of several workers then wait for each other, and
 a training takes many times as long. The libraries read the limit from the environment when they are loaded.
@@ -28,7 +28,7 @@ def share_of_cores(workers: int) -> int:
 
 
 def thread_variables(threads: int | None, share: int) -> dict[str, str]:
-    """What a worker's environment says about threads: ``threads``, else what the user's says, else its share."""
+    """Set the number of threads in a worker's environment: ``threads``, else the user's setting, else its share."""
     if threads is not None:
         return dict.fromkeys(VARIABLES, str(threads))
     given = os.environ.get("OMP_NUM_THREADS")
@@ -50,9 +50,9 @@ def limit_threads(variables: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class PoolThreads:
-    """The threads of workers that somebody else started: ``threads``, or else their share of the cores of one host.
+    """Set the threads of workers of another pool: ``threads``, or else their share of the cores of one host.
 
-    ``place`` and ``process`` are those of the study. A worker elsewhere has ``threads`` or no limit, because how many
+    ``place`` and ``process`` belong to the study. A worker elsewhere has ``threads`` or no limit, because how many
     others share its host is not known here. The process of the study is never limited.
     """
 

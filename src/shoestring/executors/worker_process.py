@@ -27,7 +27,7 @@ from shoestring.objectives.shipping import from_bytes, to_bytes
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs to start: the objective and ``init`` by value, and where it finds their modules."""
+    """Everything that a worker needs to start: the objective and ``init`` by value, and the paths of their modules."""
 
     objective: bytes
     path: tuple[str, ...]
@@ -41,7 +41,7 @@ class Setup:
 def setup_for(
     objective: Any, directory: Path, threads: Mapping[str, str], init: Callable[[], Any] | None = None
 ) -> Setup:
-    """What a worker of this process needs; ``threads`` is what its environment says about them."""
+    """Collect what a worker of this process needs; ``threads`` are the variables of its environment."""
     return Setup(to_bytes(objective, init), tuple(sys.path), tuple(sys.argv), directory, threads)
 
 

@@ -22,7 +22,7 @@ from shoestring.objectives.trial_files import files_of
 
 
 class HydraJob:
-    """What a launcher runs in place of the program's function; the answer is the reports of a grant.
+    """Runs in a launcher in place of the program's function; the answer is the reports of a grant.
 
     ``grants`` has the grant of each job by its number, and ``directory`` the files of the study. Both are set before
     each launch, because launchers pickle this object then.

@@ -202,7 +202,7 @@ _ENDED = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
 
 
 def _is_taken(study: Any, trial: Any, distributions: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
-    """Whether another trial was given the same values.
+    """True if another trial was given the same values.
 
     Optuna stores a parameter only when its trial asks for it, so the history lacks what another thread or process gave
     a moment ago. So what is given is noted in the storage first, and the notes of the others are read afterwards: of
@@ -225,7 +225,7 @@ def _within(distribution: Any, value: Any) -> Any:
 
 
 def _is_spent(budget: Budget, trials: Sequence[Any]) -> bool:
-    """Whether the trials have used a budget up; each report is a step, and so is a trial that reports nothing."""
+    """Return whether the trials have used a budget up; each report is a step, and so is a trial without reports."""
     started = [trial for trial in trials if trial.state != optuna.trial.TrialState.WAITING]
     steps = sum(max(len(trial.intermediate_values), 1) for trial in started)
     spent = {"steps": steps, "evaluations": len(started)}

@@ -14,7 +14,7 @@ _STATUS = {"finished": "FINISHED", "failed": "FAILED", "lost": "FAILED", "stoppe
 class MLflow:
     """Log each trial as a run of the ``experiment``, which is called like the study if no other name is given.
 
-    ``tracking_uri`` is that of MLflow, by default what MLflow itself is set to. A trial that is continued later, also
+    ``tracking_uri`` is MLflow's; by default MLflow's own setting is used. A trial that is continued later, also
     by another process, is continued in its run: it is known by its tags. A paused trial has the status SCHEDULED.
     """
 

@@ -1,4 +1,4 @@
-"""What the loggers share: one run in the tracker for each trial, and its numbers."""
+"""Code that the loggers share: one run in the tracker for each trial, and its numbers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def needed(module: str, logger: str, extra: str) -> Any:
 
 
 def numbers_of(reading: Reading) -> dict[str, float]:
-    """All numbers of a reading by name; ``value`` is the one that is tuned, or the first of several."""
+    """Collect all numbers of a reading by name; ``value`` is the tuned one, or the first of several."""
     numbers = {"value": reading.value, "low": reading.low, "high": reading.high, "cost": reading.cost}
     metrics = {name: metric for name, metric in reading.metrics.items() if isinstance(metric, float)}
     return {**metrics, **{name: number for name, number in numbers.items() if number is not None}}
 
 
 def remarks_of(trial: TrialRecord) -> dict[str, str]:
-    """What was said of a trial, as texts by name: its notes, and its attributes."""
+    """Collect the notes and the attributes of a trial, as texts by name."""
     notes = {"note": "\n".join(trial.notes)} if trial.notes else {}
     return {**notes, **{name: str(value) for name, value in trial.attributes.items()}}
 

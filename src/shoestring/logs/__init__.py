@@ -33,7 +33,7 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
     """The log of a storage: None is memory, a path or ``sqlite:///path`` a SQLite file.
 
     ``postgresql://user@host/database`` is a PostgreSQL database. The files of trials are next to a SQLite file; for a
-    database they are in the folder ``files``, or in the one that the environment variable SHOESTRING_FILES names, or
+    database they are in the folder ``files``, or in the folder that the environment variable SHOESTRING_FILES names, or
     else in DATABASE.files in the current directory.
 
     Without ``create`` a missing file is an error, so that a mistyped name does not become a new database.
@@ -53,7 +53,7 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
             hasattr(storage, verb) for verb in ("find", "create", "read", "append")
         ):
             return storage
-        raise StorageError(f"{storage!r} is no storage; {_KNOWN}")
+        raise StorageError(f"{storage!r} is not a storage; {_KNOWN}")
     if is_postgres(storage):
         from shoestring.logs.postgres import PostgresLog
 

@@ -39,7 +39,7 @@ class FileLock:
                 os.close(file)
 
     def _locked(self) -> int | None:
-        """The open file, locked by this process; None if another one does not let go of it."""
+        """Return the open file, locked by this process; None if another process does not release it."""
         started, pause = ticks(), 0.0005
         if fcntl is None or started < self._pointless_until:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from shoestring.core.events import Event
@@ -17,13 +17,13 @@ class MemoryLog:
     """Studies in memory, for this process alone; files of trials are in a temporary folder."""
 
     def __init__(self) -> None:
-        self._names: list[str] = []
+        self._names: list[str | None] = []  # None for one that was deleted
         self._events: list[list[Event]] = []
         self._lock = ThreadLock()
         self._directory: Path | None = None
 
     def studies(self) -> list[str]:
-        return list(self._names)
+        return [name for name in self._names if name is not None]
 
     def find(self, name: str) -> int | None:
         return self._names.index(name) if name in self._names else None
@@ -45,6 +45,19 @@ class MemoryLog:
             if len(log) != expect:
                 raise Conflict(f"position {expect} was expected, the log is at {len(log)}")
             log.extend(events)
+
+    def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
+        self._change(study, expect, name, self._events[study], move)
+
+    def remove(self, study: int, expect: int, move: Callable[[], None]) -> None:
+        self._change(study, expect, None, [], move)
+
+    def _change(self, study: int, expect: int, name: str | None, events: list[Event], move: Callable[[], None]) -> None:
+        with self._lock:
+            if len(self._events[study]) != expect or (name is not None and name in self._names):
+                raise Conflict("the study has other events than expected, or the name is taken")
+            move()
+            self._names[study], self._events[study] = name, events
 
     def directory(self) -> Path:
         if self._directory is None:

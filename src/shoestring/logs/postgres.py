@@ -1,12 +1,12 @@
 """A log in a PostgreSQL database, for processes on any number of hosts (needs psycopg).
 
-The tables are those of the SQLite log, and ``PRIMARY KEY (study, seq)`` is the only concurrency control. Every change
-is one statement; no table and no row is ever locked while a client is slow, stopped or cut off. An append demands the
-event before it: if a server lost its last events, as a replica may have that took over from a server that failed, the
-log says so and gets no gap.
+The tables are the same as in the SQLite log, and ``PRIMARY KEY (study, seq)`` is the only concurrency control. Every
+change is one statement; no table and no row is ever locked while a client is slow, stopped or cut off. An append
+demands the event before it: if a server lost its last events, as a replica may have that took over from a server that
+failed, the log says so and gets no gap.
 
-A lost connection is re-established for ten minutes. If it was lost during an append, nobody knows whether that was
-done. So an append that finds its position taken compares checksums: what is there may be its own first attempt.
+A lost connection is re-established for ten minutes. If it was lost during an append, it is unknown whether that was
+done. So an append that finds its position taken compares checksums: the stored event may be its own first attempt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shoestring.core import heartbeats
-from shoestring.core.checksums import Ends, Row, events_of, first_link, rows_of
+from shoestring.core.checksums import Ends, Row, events_of, first_link, relinked, rows_of
 from shoestring.core.events import Event
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, StorageError
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 _logger = logging.getLogger("shoestring")
 
-# For so many seconds reconnecting is tried; a server that restarts, or a network, is back within that time.
+# Reconnect for up to this many seconds, enough for a restart of the server or the network.
 _PATIENCE = 600.0
 _LONGEST_PAUSE = 2.0
 # A connection whose other end is silent is given up after about 15 seconds; the address may say otherwise.
@@ -54,9 +54,9 @@ _DEFAULTS = {
     "application_name": "shoestring",
     "client_encoding": "UTF8",
 }
-# The first number of our advisory locks; the second is that of the study.
+# The first number of our advisory locks; the second is the study's.
 _LOCKS = 73055148
-# These pass by themselves, also if the connection is still there.
+# These pass by themselves, even if the connection is still there.
 _PASSING = (
     errors.AdminShutdown, errors.CannotConnectNow, errors.DeadlockDetected, errors.QueryCanceled,
     errors.SerializationFailure,
@@ -80,7 +80,7 @@ class PostgresLog:
             self._options: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
         except psycopg.Error:  # whose message may quote a password
             raise StorageError(
-                f"the storage {self.shown} is no address; write postgresql://USER@HOST:PORT/DATABASE"
+                f"the storage {self.shown} is not an address; write postgresql://USER@HOST:PORT/DATABASE"
             ) from None
         self._process = os.getpid()
         self._connections: dict[int, psycopg.Connection[Any]] = {}  # of each thread
@@ -96,7 +96,7 @@ class PostgresLog:
         return f"PostgresLog({self.shown!r})"
 
     def _check_tables(self) -> bool:
-        """Whether the database has our tables; those of another program are refused."""
+        """Return whether the database has our tables; tables of another program are refused."""
         found: dict[str, set[str]] = {}
         for table, column in self._rows(_COLUMNS):
             found.setdefault(table, set()).add(column)
@@ -164,7 +164,7 @@ class PostgresLog:
         return f"the storage {self.shown} cannot be used: {' '.join(str(error).split())}"
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        """What a query finds; nothing if nobody has created the tables yet: looking does not create them."""
+        """Run a query; it finds nothing before the tables exist, and does not create them."""
         try:
             return self._retry(lambda: self._connection().execute(query.encode(), values).fetchall())
         except errors.UndefinedTable:
@@ -192,7 +192,7 @@ class PostgresLog:
         try:
             study = self._retry(insert)
         except errors.UniqueViolation:
-            # If it is our own first attempt, whose answer was lost, we continue that study as anybody else would.
+            # If it is our own first attempt, whose answer was lost, we continue that study like any other process.
             raise Conflict(f"there is a study {name!r} already") from None
         self._ends.note(study, 1, row.checksum)
         return study
@@ -271,9 +271,50 @@ class PostgresLog:
             self._conflicts[study] = self._conflicts.get(study, 0) + 1
             raise Conflict(f"position {first} was taken by another process")
         raise StorageError(
-            f"the storage {self.shown} has lost events that it had: event {first - 1} is not the one that was there. "
+            f"the storage {self.shown} has lost events that it had: event {first - 1} is missing or was replaced. "
             "Open the study again to continue from what is left"
         )
+
+    def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: psycopg.Connection[Any], rows: list[Any]) -> None:
+            connection.execute("UPDATE studies SET name = %s WHERE id = %s", (name, study))
+            changed = list(relinked(rows, first_link(name)))
+            places, checksums = [row.seq for row in changed], [row.checksum for row in changed]
+            connection.execute(_RELINK, (places, checksums, study))
+
+        self._change(study, expect, change, move)
+
+    def remove(self, study: int, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: psycopg.Connection[Any], _: list[Any]) -> None:
+            connection.execute("DELETE FROM workers WHERE study = %s", (study,))
+            connection.execute("DELETE FROM events WHERE study = %s", (study,))
+            connection.execute("DELETE FROM studies WHERE id = %s", (study,))
+
+        self._change(study, expect, change, move)
+
+    def _change(
+        self, study: int, expect: int, change: Callable[[psycopg.Connection[Any], list[Any]], None],
+        move: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """Change a whole study in one transaction, if nothing was appended since; appends wait for its end.
+
+        It is not tried again: if the connection is lost, nobody knows whether that was done.
+        """
+        try:
+            connection = self._connection()
+            with connection.transaction():
+                connection.execute("LOCK TABLE events IN SHARE ROW EXCLUSIVE MODE")
+                rows = connection.execute(_SELECT.encode(), (study, 0)).fetchall()
+                if len(rows) != expect:
+                    raise Conflict(f"the study has {len(rows)} events, not {expect}")
+                change(connection, rows)
+                move()
+        except errors.UniqueViolation:
+            raise Conflict("there is a study of this name already") from None
+        except psycopg.Error as error:
+            self._drop_connection()
+            raise StorageError(self._about(error)) from None
+        self._ends.forget(study)
 
     def _stored_link(self, study: int, position: int) -> str | None:
         query, values = (_LINK, (study, position)) if position >= 0 else (_NAME, (study,))
@@ -297,7 +338,7 @@ class PostgresLog:
 
 
 def _close(connections: dict[int, psycopg.Connection[Any]], process: int) -> None:
-    """Close what a log that is gone had open; a forked process has only a copy, which is not its own."""
+    """Close the connections of a log that was collected; a forked process has only copies, which are not its own."""
     while connections and os.getpid() == process:
         connections.popitem()[1].close()
 
@@ -326,6 +367,10 @@ _COLUMNS = (
     "WHERE table_schema = current_schema() AND table_name IN ('studies', 'events')"
 )
 _NEEDED = {"studies": {"id", "name"}, "events": {"study", "seq", "kind", "at", "body", "checksum"}}
+_RELINK = (
+    "UPDATE events SET checksum = new.checksum FROM unnest(%s::integer[], %s::text[]) AS new (seq, checksum) "
+    "WHERE events.study = %s AND events.seq = new.seq"
+)
 _CREATE = (
     "WITH new AS (INSERT INTO studies (name) VALUES (%s) RETURNING id) "
     "INSERT INTO events (study, seq, kind, at, body, checksum) SELECT id, %s, %s, %s, %s, %s FROM new RETURNING study"

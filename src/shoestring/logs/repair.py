@@ -55,7 +55,7 @@ def examined(path: Path) -> list[Examined]:
 
 
 def _damage(connection: sqlite3.Connection) -> str:
-    """What is wrong with the file itself, even if every event can be read: a study in it cannot be opened."""
+    """Find damage of the file itself, even if every event can be read: a study in it cannot be opened."""
     try:
         said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except (sqlite3.Error, UnicodeDecodeError) as error:

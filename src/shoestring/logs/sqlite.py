@@ -1,12 +1,12 @@
 """A log in a SQLite file, which several processes may use at once.
 
 ``PRIMARY KEY (study, seq)`` is the only concurrency control: two processes that append at the same position cannot
-both succeed. The file is in WAL mode with ``synchronous=NORMAL``: what was appended survives a crash of the process;
+both succeed. The file is in WAL mode with ``synchronous=NORMAL``: appended events survive a crash of the process;
 after a power loss the last events may be missing, and the study continues from those that are there.
 
 Nothing is written before something is appended: looking at a study leaves its file, and those of other programs, as
 they are, and works on a read-only file system. A file that is deleted or replaced while it is in use is noticed by its
-inode: SQLite itself would go on writing to a file that nobody can open any more.
+inode: SQLite itself would go on writing to a file that cannot be opened any more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoestring.core.checksums import Ends, events_of, first_link, rows_of
+from shoestring.core.checksums import Ends, events_of, first_link, relinked, rows_of
 from shoestring.core.events import Event, older_format
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, OlderLog, StorageError
@@ -31,7 +31,7 @@ from shoestring.logs.advisory_lock import FileLock
 
 T = TypeVar("T")
 
-# Both tables or none: a file with one of them would be taken for that of another program.
+# Both tables or none: a file with one of them would look like a file of another program.
 TABLES = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS studies (
@@ -133,11 +133,11 @@ class SqliteLog:
             connection.close()
 
     def _look(self, query: str, values: tuple[object, ...]) -> list[Any]:
-        """Read without writing anything, not even the files that SQLite keeps beside a database in use.
+        """Read without writing anything, not even the files that SQLite keeps next to a database in use.
 
-        Without a file ``-wal`` nobody has written since the database was closed, and SQLite may take it as immutable;
-        if somebody starts to write meanwhile, the time stamp of the file shows it. The one exception is a process that
-        was killed while it created the tables: what it left half done cannot be read before it is rolled back.
+        Without a file ``-wal`` nothing was written since the database was closed, and SQLite may treat it as immutable;
+        if a process starts to write meanwhile, the time stamp of the file shows it. The one exception is a process that
+        was killed while it created the tables: its unfinished work cannot be read before it is rolled back.
         """
         while True:
             before = os.stat(self._file)
@@ -167,8 +167,8 @@ class SqliteLog:
                     ) from error
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter from a message that quotes damage
                 raise CorruptLog(
-                    f"the storage {self.path} is damaged or is no SQLite database ({error}); restore it from a copy, "
-                    "choose another file, or see what can be read of it with: shoestring repair"
+                    f"the storage {self.path} is damaged or is not a SQLite database ({error}); restore it from a "
+                    "copy, choose another file, or see what can be read of it with: shoestring repair"
                 ) from error
             except OSError as error:
                 self._check_identity()
@@ -178,15 +178,15 @@ class SqliteLog:
         raise StorageError(f"the storage {self.path} was locked by another program for {minutes:g} minutes")
 
     def _advice(self, error: sqlite3.Error) -> str:
-        """What to do about an error that is none of the study's: it is not charged for it."""
+        """Advise on an error that is not the study's fault, and is not charged."""
         if error.sqlite_errorcode & 0xFF not in _FILE_ERRORS:
             return ""
         full = shutil.disk_usage(self.path.parent).free < _ROOM  # SQLite may call that an I/O error
         what = "make room: the file system is full" if full else "make sure that the file and its folder can be written"
-        return f". What was appended before is kept: {what}, and run it again"
+        return f". The events before are kept: {what}, and run it again"
 
     def _check_identity(self) -> None:
-        """The file must be the one that was opened."""
+        """Check that the file is still the one that was opened."""
         self._checked = ticks()
         if self._identity is not None and _identity(self._file) != self._identity:
             what = "replaced" if os.path.exists(self._file) else "deleted"
@@ -204,7 +204,7 @@ class SqliteLog:
         return rows
 
     def _exists(self) -> bool:
-        """Whether there is a storage to look at: this object, or another process, may have created it by now."""
+        """Return whether there is a storage to look at: this object, or another process, may have created it by now."""
         if not self._has_tables:
             self._identity = self._identity or _identity(self._file)
             self._has_tables = self._identity is not None and self._check_tables()
@@ -279,9 +279,45 @@ class SqliteLog:
         if self._rows(_LINK, study, expect):
             raise Conflict(f"position {expect} was taken by another process")
         raise StorageError(
-            f"the storage {self.path} has lost events that it had: event {expect - 1} is not the one that was there. "
+            f"the storage {self.path} has lost events that it had: event {expect - 1} is missing or was replaced. "
             "Open the study again to continue from what is left"
         )
+
+    def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: sqlite3.Connection, rows: list[Any]) -> None:
+            connection.execute("UPDATE studies SET name = ? WHERE id = ?", (name, study))
+            changed = ((row.checksum, study, row.seq) for row in relinked(rows, first_link(name)))
+            connection.executemany("UPDATE events SET checksum = ? WHERE study = ? AND seq = ?", changed)
+
+        self._change(study, expect, change, move)
+
+    def remove(self, study: int, expect: int, move: Callable[[], None]) -> None:
+        def change(connection: sqlite3.Connection, _: list[Any]) -> None:
+            for table, column in (("workers", "study"), ("events", "study"), ("studies", "id")):
+                connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (study,))
+
+        self._change(study, expect, change, move)
+
+    def _change(
+        self, study: int, expect: int, change: Callable[[sqlite3.Connection, list[Any]], None], move: Callable[[], None]
+    ) -> None:
+        """Change a whole study in one transaction, if nothing was appended since."""
+
+        def changed() -> None:
+            connection = self._writer()
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                rows = connection.execute(SELECT, (study, 0)).fetchall()
+                if len(rows) != expect:
+                    raise Conflict(f"the study has {len(rows)} events, not {expect}")
+                change(connection, rows)
+                move()
+
+        try:
+            self._retry(changed)
+        except sqlite3.IntegrityError:
+            raise Conflict("there is a study of this name already") from None
+        self._ends.forget(study)
 
     def advisory_lock(self, study: int) -> AbstractContextManager[None]:
         # Not SQLite's own write lock: it would keep the others from sending heartbeats while this one decides.
@@ -308,7 +344,7 @@ class SqliteLog:
 
 
 def is_unused(file: str) -> bool:
-    """Whether a database has none of the files beside it that SQLite keeps while somebody writes."""
+    """Return whether a database lacks the files that SQLite keeps next to it while a process writes."""
     return not os.path.exists(file + "-wal") and not os.path.exists(file + "-journal")
 
 
@@ -324,7 +360,7 @@ def _read(path: Path, mode: str, query: str, values: tuple[object, ...]) -> list
 
 
 def _identity(file: str) -> tuple[int, int] | None:
-    """What tells a file from another one of the same name; None if there is none."""
+    """Identify a file among others of the same name; None if it does not exist."""
     try:
         found = os.stat(file)
     except OSError:
@@ -333,7 +369,7 @@ def _identity(file: str) -> tuple[int, int] | None:
 
 
 def _decoded(stored: bytes) -> str:
-    """Text as it is stored, which damage may have made something else than UTF-8."""
+    """Decode stored text, which damage may have turned into something other than UTF-8."""
     return stored.decode("utf-8", "surrogateescape")
 
 

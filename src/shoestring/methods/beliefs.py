@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
@@ -24,8 +24,8 @@ from shoestring._arrays import Array
 from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import Arm, Cursor, History, TrialRecord
 from shoestring.core.observations import with_room
+from shoestring.core.planned import next_given
 from shoestring.core.randomness import generator
-from shoestring.core.untried import first_enqueued
 from shoestring.errors import MethodError
 from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.learning_curves import Pool, nothing_left, remaining_steps, steps_are_free
@@ -98,9 +98,9 @@ class BeliefBasedMethod(ABC):
     @one_thread()
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         posterior = Posterior(self._state(history), history)
-        if history.queue:
-            enqueued = first_enqueued(history)
-            return posterior.start(enqueued.config, enqueued.reason)
+        given = next_given(history)
+        if given is not None:
+            return replace(posterior.start(given.config, given.reason), explanation=given.explanation)
         if not posterior.trainable.any():
             return nothing_left(history)
         if not history.arms:

@@ -18,7 +18,7 @@ M       expected reading of every arm at every time                             
 
 Q (Eq. 8) assumes that training an arm reveals its value completely. The look ahead asks instead how much m more
 readings reveal, and charges them to the budget: afterwards the outcome is the best of the arm's updated value, of
-what the others can still reach with r − m, and of ζ. Its expectation has a closed form.
+the losses that the others can still reach with r − m, and of ζ. Its expectation has a closed form.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def expected_minimum(mean: Array, deviation: Array, other: Array | float) -> Arr
     array([-0.3989])
     """
     spread = np.where(deviation > 0, deviation, 1.0)
-    finite = np.minimum(other, mean + 40.0 * spread)  # infinite where there is no other
+    finite = np.minimum(other, mean + 40.0 * spread)  # infinite without another one
     unsure = finite - expected_improvement(mean, spread, finite)[0]
     return np.where(deviation > 0, unsure, np.minimum(mean, other))
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What every arm is expected to reach with the remaining budget.
+    """The predicted loss of every arm with the remaining budget.
 
     ``loss`` is μ_r^k, infinite for an arm that cannot be trained; ``place`` is τ_k as a place on the
     grid; ``best`` holds the lowest expected reading up to each time (T, K); ``reached`` is n_k.
@@ -100,7 +100,7 @@ class Outlook:
         return np.where((place > self.reached) & np.isfinite(self.loss), found, np.inf)
 
     def needs_whole_budget(self) -> bool:
-        """Whether ĉ needs all remaining steps to reach its lowest reading (Algorithm 1, line 3)."""
+        """Return whether ĉ needs all remaining steps to reach its lowest reading (Algorithm 1, line 3)."""
         top = int(self.loss.argmin())
         steps = np.concatenate([[0], self.steps])
         return bool(steps[self.place[top]] - steps[self.reached[top]] >= self.remaining)

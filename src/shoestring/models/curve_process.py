@@ -4,7 +4,7 @@
 symbol   meaning                                                          shape
 ======== ================================================================ =========
 X        the configurations whose end is forecast, in the unit cube       (m, d)
-l        log step of a reading; l_T that of the last step                 scalar
+l        log step of a reading; l_T is the last step's                   scalar
 L        Cholesky factor of the readings' covariance                      (n, n)
 R        L⁻¹                                                              (n, n)
 V        R k(readings, (X, l_T))                                          (n, m)
@@ -17,7 +17,7 @@ w        R u                                                              (n,)
 
 with kT = exp(−Δl²/(2·lT²)), M a Matérn-5/2 of length ell and N a much shorter one: a level and a trend that all curves
 share, a part that is similar for similar configurations, a part of each curve's own, and noise. If the own part were
-independent at any distance, a copy of the best configuration would look as promising as that one once did, for ever.
+independent at any distance, a copy of the best configuration would always look as promising as that one once did.
 The rows of a table have no close neighbours, and N is 1 for the same row and 0 for any other.
 
 A reading costs O(n² + n·m): R and V get one row each. Neither depends on the values, so these can change from one
@@ -81,7 +81,7 @@ class _Awaited(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """How many readings and columns there were when a block was full, and what was expected then."""
+    """The numbers of readings and columns when a block was full, and the forecasts then."""
 
     readings: int
     columns: int
@@ -97,15 +97,15 @@ class CurveProcess:
         self._is_table = is_table
         self._last = float(np.log(last))
         self._kernel = Kernel("matern52", self.prior.space_length, 1.0, choices)
-        # What was given: columns, readings (their log steps and columns), and by key what is expected.
+        # The input: columns, readings (their log steps and columns), and by key the expected ones.
         self._points = X
         self._given = 0
         self._logs, self._columns = np.zeros(0), np.zeros(0, dtype=np.int64)
         self._awaited: dict[Hashable, _Awaited] = {}
-        # What is still to be computed: the full blocks, and what was given after the last one.
+        # Work that is left: the full blocks, and the input after the last one.
         self._full: list[_Block] = []
         self._waiting: list[Callable[[], None]] = []
-        # What is computed, for n readings and m columns; the buffers have room for more.
+        # The results, for n readings and m columns; the buffers have room for more.
         self._n, self._m, self._block = 0, len(X), _Block(0, len(X), {})
         self._R, self._V = np.zeros((0, 0)), np.zeros((0, len(X)))
         self._explained = np.zeros(len(X))  # the sum of squares of each column of V
@@ -326,7 +326,9 @@ class CurveProcess:
         return np.asarray(everyone + M * (p.alike**2 + p.alike_trend**2 * shared) + N * own)
 
     def _make_room(self, readings: int) -> None:
-        """For so many readings and for the columns of now. The sizes do not depend on how they were reached."""
+        """Make room for this many readings and for the present columns. The sizes do not depend on how they were
+        reached.
+        """
         high, wide = self._V.shape
         while high < readings:
             high = max(32, 2 * high)

@@ -26,7 +26,7 @@ _HALF = 0.5**0.5
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """How axes become columns: ``choices`` (d,) counts unordered values, 0 for an ordered axis.
+    """The mapping from axes to columns: ``choices`` (d,) counts unordered values, 0 for an ordered axis.
 
     >>> import numpy as np
     >>> embed = Embedding(np.array([0, 2]), np.array([False, False]))

@@ -1,6 +1,6 @@
 """Readings that are expected from running trials, imputed with the posterior mean of a curve process.
 
-They reduce the deviations of the ends and leave the means as they are. With p an expected reading,
+They reduce the deviations of the ends and do not change the means. With p an expected reading,
 
 ======== ================================================================ =========
 symbol   meaning                                                          shape
@@ -11,7 +11,7 @@ C        the covariance of each p with the ends, given the readings       (k, m)
 ======== ================================================================ =========
 
 A new reading costs O(k·n + k·m), and what they explain O(k²·m), so that many running trials are not added to the
-process again at every decision. R, n and m are those of :mod:`shoestring.models.curve_process`.
+process again at every decision. R, n and m are defined in :mod:`shoestring.models.curve_process`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ExpectedReadings:
 
 
 def _grown(buffer: Array, rows: int, columns: int) -> Array:
-    """A buffer with room for at least so many rows and columns."""
+    """Make a buffer with room for at least this many rows and columns."""
     high, wide = buffer.shape
     if rows <= high and columns <= wide:
         return buffer

@@ -95,7 +95,7 @@ def distances(points: Array, others: Array, choices: tuple[bool, ...] = ()) -> A
 
 
 class TimeGrid:
-    """What follows from the parameters and the grid of times alone: L, u, λ, Ω and v.
+    """Matrices that depend on the parameters and the grid of times alone: L, u, λ, Ω and v.
 
     ``first`` is the place of the first real reading: 1 where the common start takes place 0. ``informs`` is u with
     0 at the start, because what the start says about the asymptotes is already part of their prior.
@@ -174,7 +174,8 @@ class Belief:
         self.H = np.zeros((0, len(points)))
 
     def ahead(self, counts: Codes) -> Belief:
-        """The belief once the arms have so many readings (K,), the start included, of which the last are imputed.
+        """Compute the belief once the arms have these numbers of readings (K,), the start included; the last are
+        imputed.
 
         C − HᵀH with H = L⁻¹C_s, as in :func:`_conditioned`. It is never a matrix: with many imputed arms that would
         be most of the work, and only its diagonal, a few of its entries and its products are asked for.
@@ -191,7 +192,7 @@ class Belief:
         return twin
 
     def _column(self, arm: int) -> Array:
-        """A column of C, of which only the lower triangle is up to date. Shape (K,)."""
+        """Return a column of C; only its lower triangle is up to date. Shape (K,)."""
         return np.concatenate([self.C[arm, :arm], self.C[arm:, arm]])
 
     def spread(self, arms: Codes | slice) -> Array:
@@ -284,7 +285,9 @@ class Mixture:
         return self.beliefs[0].counts - self.beliefs[0].grid.first
 
     def ahead(self, counts: Codes) -> Mixture:
-        """The beliefs once the arms have so many readings (K,), without the start, of which the last are imputed."""
+        """Compute the beliefs once the arms have these numbers of readings (K,), without the start; the last are
+        imputed.
+        """
         return Mixture([belief.ahead(counts + belief.grid.first) for belief in self.beliefs])
 
     def observe(self, arm: int) -> None:

@@ -77,7 +77,7 @@ def moved(start: Parameters, x: Array) -> Parameters:
 
 
 def _learned(start: Parameters) -> list[str]:
-    """The names of the parameters that are learned; a variance of 0 and what has no effect stay as they are."""
+    """The names of the parameters that are learned; a variance of 0 and parameters without effect stay fixed."""
     without = ("lengthscale",) if start.form == "independent" else ()
     scales = [name for name in _SCALES if getattr(start, name) > 0 and name not in without]
     return [*scales, "mean", *([] if start.start is None else ["start"])]

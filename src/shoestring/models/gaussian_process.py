@@ -196,7 +196,8 @@ class Process:
         return self.alpha @ k, np.sqrt(np.maximum(variance, 1e-12))
 
     def effects(self, Z: Array, at: Array) -> Array:
-        """How far one reading moves the posterior means elsewhere, for each standard deviation by which it surprises.
+        """Return how far one reading moves the posterior means elsewhere, for each standard deviation by which it
+        surprises.
 
         The readings are at Z (m, D) and the means at ``at`` (t, D): cov(at, Z) / √(var(Z) + σ²). Shape (t, m).
         """

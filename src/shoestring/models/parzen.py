@@ -37,7 +37,7 @@ _TINY = 1e-300
 def fit(
     points: Array, choices: Codes, edges: Sequence[Array | None], bandwidths: Array, weights: Array, prior: float
 ) -> Parzen:
-    """The estimator around the rows of ``points`` (n, d), with ``weights`` (n,) relative to that of the prior.
+    """The estimator around the rows of ``points`` (n, d), with ``weights`` (n,) relative to the weight of the prior.
 
     ``choices`` (d,) is the number of unordered choices of an axis, 0 for an ordered one; ``edges`` the
     bounds of the cells of an ordered axis with few values, None for all others.

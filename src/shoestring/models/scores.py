@@ -34,7 +34,7 @@ def normal_scores(losses: Array) -> Array:
 def capped(losses: Array) -> Array:
     """The losses standardised, none worse than the median by more than three times what the best is better.
 
-    Unlike :func:`tamed` it leaves the shape of noise as it is.
+    Unlike :func:`tamed` it does not change the shape of noise.
 
     >>> import numpy as np
     >>> from shoestring.models.scores import capped

@@ -22,7 +22,7 @@ workshop 2020, with proofs; ACML 2021), section 4.1 and appendix B; Bogunovic, S
 Gaussian process bandit optimization (AISTATS 2016).
 
 Differs from the paper in that a round without a reading does advance the process (equations 4 and 8 of the 2020
-version). Line 10 of Algorithm 1, read literally, leaves μ and σ as they are and would never ask for a reading again.
+version). Line 10 of Algorithm 1, read literally, never changes μ and σ and would never ask for a reading again.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class TimeVaryingProcess:
 
 @dataclass(frozen=True)
 class Readings:
-    """What was observed: a point, a round and a value each. Shapes (n, d), (n,) and (n,)."""
+    """The observations: a point, a round and a value each. Shapes (n, d), (n,) and (n,)."""
 
     points: Array
     rounds: Array

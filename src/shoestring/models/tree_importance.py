@@ -1,4 +1,4 @@
-"""How much of the variation of a function its parameters explain, by a forest fitted to evaluations.
+"""The share of the variation of a function that its parameters explain, by a forest fitted to evaluations.
 
 ======== ================================================================ =========
 symbol   meaning                                                          shape
@@ -81,7 +81,7 @@ def permutation(X: Array, y: Array, seed: int = 0) -> Importance:
 
 
 def predicted(X: Array, y: Array, at: Array, seed: int = 0) -> Array:
-    """What a forest fitted to evaluations predicts at other points."""
+    """Predict other points by a forest fitted to evaluations."""
     return np.asarray(_forest(seed).fit(_filled(X), y).predict(_filled(at)))
 
 

@@ -26,7 +26,7 @@ _EDGE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Warp:
-    """Which columns are warped, and how.
+    """The warped columns, and their warping.
 
     >>> import numpy as np
     >>> warp = Warp(np.array([1]), np.array([0.5]), np.array([1.0]))
@@ -46,7 +46,7 @@ class Warp:
         return warped
 
     def slope(self, Z: Array) -> Array:
-        """The derivative of each warped column by that of Z; 1 where not warped. Shape (n, D)."""
+        """Compute the derivative of each warped column by its column of Z; 1 where not warped. Shape (n, D)."""
         z, slope = self._inner(Z), np.ones(Z.shape)
         rest = 1 - z**self.a
         slope[:, self.columns] = (1 - 2 * _EDGE) * self.a * self.b * z ** (self.a - 1) * rest ** (self.b - 1)

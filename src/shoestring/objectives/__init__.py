@@ -1,1 +1,1 @@
-"""Objectives: what a user gives to be tuned, how it is advanced step by step, and the files of its trials."""
+"""Objectives: the user's function or command, how it is advanced step by step, and the files of its trials."""

@@ -64,7 +64,7 @@ class Checkpoint:
     def load(self, trust: bool = False) -> Any:
         """The state that was saved last; None if the trial is new. Tensors are on the CPU.
 
-        What had to be pickled, such as a scikit-learn estimator, is loaded only with ``trust=True``: say it if nobody
+        A pickled state, such as a scikit-learn estimator, is loaded only with ``trust=True``: use it if nobody
         else can write to the folder of the storage.
         """
         for name, read in ((_PLAIN, _read_plain), (_TORCH, _read_torch), (_JOBLIB, _read_joblib)):
@@ -106,7 +106,7 @@ def _read_torch(file: BinaryIO, path: Path, trust: bool) -> Any:
 
 
 def _array_types() -> list[Any]:
-    """What PyTorch needs to be allowed for NumPy arrays and numbers next to tensors."""
+    """List the types that PyTorch must be allowed to load for NumPy arrays and numbers next to tensors."""
     of_numbers = {type(np.dtype(code)) for code in np.typecodes["All"] if code != "O"}
     array, scalar = np.zeros(1).__reduce__()[0], np.float64(0).__reduce__()[0]
     return [array, scalar, np.ndarray, np.dtype, *sorted(of_numbers, key=str)]

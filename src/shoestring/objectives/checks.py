@@ -1,4 +1,4 @@
-"""What can be known of an objective before it is called: whether it can be one, where it is defined, what it does."""
+"""Checks of an objective before it is called: whether it can be one, where it is defined, and whether it reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoestring.objectives.trial import Objective
 
 _logger = logging.getLogger("shoestring")
 
-# What a function can use of its trial without reporting anything.
+# The attributes of its trial that a function can use without reporting anything.
 _PASSIVE = ("index", "config", "seed", "start", "until", "arm", "replicate", "worker", "device", "directory",
             "attributes", "note", "show")  # fmt: skip
 
@@ -73,7 +73,9 @@ def _refuse_other_arguments(objective: Any, parameters: list[str]) -> None:
 
 
 def place_of(objective: Any) -> str:
-    """Where an objective is defined and what it is called there, FILE:NAME, as the log records it; or the command."""
+    """Return where an objective is defined and what it is called there, FILE:NAME, as the log records it; or the
+    command.
+    """
     if isinstance(objective, Command):
         return objective.place
     inner: Any = inspect.unwrap(getattr(objective, "func", objective))  # a partial function has one
@@ -96,18 +98,18 @@ def warn_of_another_objective(study: str, stored: str | None, objective: Objecti
 
 
 def is_stateless(objective: Any) -> bool:
-    """Whether an objective is a problem, with ``reading``: its trials can continue at any step without files."""
+    """Return whether an objective is a problem, with ``reading``: its trials can continue at any step without files."""
     return hasattr(objective, "reading")
 
 
 def yields(objective: Any) -> bool:
-    """Whether an objective is known to be a generator function."""
+    """Return whether an objective is known to be a generator function."""
     call = objective if inspect.isroutine(objective) else type(objective).__call__
     return inspect.isgeneratorfunction(inspect.unwrap(objective)) or inspect.isgeneratorfunction(call)
 
 
 def only_returns(objective: Any) -> bool:
-    """Whether an objective is sure to report nothing: it hands its trial on to nobody, and does not call ``report``."""
+    """Return whether an objective cannot report: it passes its trial to no function and does not call ``report``."""
     function = inspect.unwrap(objective)
     if inspect.isbuiltin(function):
         return True
@@ -115,7 +117,7 @@ def only_returns(objective: Any) -> bool:
 
 
 def _keeps_its_trial(code: CodeType) -> bool:
-    """Whether every use of the first argument is an attribute that cannot report."""
+    """Return whether every use of the first argument is an attribute that cannot report."""
     if not code.co_argcount:
         return False  # it takes the trial otherwise, as *arguments
     trial, attributes = code.co_varnames[0], ("LOAD_ATTR", "LOAD_METHOD")

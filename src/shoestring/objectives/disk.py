@@ -1,4 +1,4 @@
-"""Telling the failures of a trial's storage from those of the objective."""
+"""Distinguish failures of a trial's storage from failures of the objective."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shoestring.errors import StorageError
 
 # No room, no quota, read-only, broken: no configuration is the cause, and the next trial would fail in the same way.
 _ANYWHERE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
-# What a mounted folder answers that is gone, locked or out of handles. An objective may meet these elsewhere, in its
-# data or on the network; they are faults of the storage if they name a file in its folder.
+# Errors of a mounted folder that was removed, is locked or has no handles left. An objective may meet these elsewhere,
+# in its data or on the network; they are faults of the storage if they name a file in its folder.
 _NAMES = "ESTALE ETIMEDOUT EREMOTEIO EMFILE ENFILE EACCES EPERM ENOTDIR ENODEV ENXIO ENOTCONN EHOSTDOWN ENOLCK ELOOP"
 _IN_STORAGE = {getattr(errno, name) for name in _NAMES.split() if hasattr(errno, name)}
 
@@ -40,7 +40,7 @@ def _is_in(folder: Path | str | None, error: OSError) -> bool:
 
 
 def unwritable(folder: Path | str) -> OSError | None:
-    """Why nothing can be written to a folder now; None if it can be written, or is not there.
+    """Return why nothing can be written to a folder now; None if it can be written, or is not there.
 
     PyTorch, XGBoost, LightGBM and commands write files by themselves, and fail with errors that do not say what the
     system said.
@@ -64,7 +64,7 @@ def stopping(fault: OSError, what: str) -> StorageError:
 
 @contextmanager
 def own_files(what: str) -> Iterator[None]:
-    """Failures of the storage while we handle files of a trial stop the run; other errors are left as they are."""
+    """Turn failures of the storage while we handle files of a trial into the end of the run; pass on other errors."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How the end of a trial is reported, and what is said of an exception."""
+"""Reports of the end of a trial, and exceptions in one line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def failed(job: Job, step: int, error: BaseException, prefix: str = "") -> Repor
 
 
 def _known_keys(job: Job, error: BaseException) -> str:
-    """Name the parameters of the configuration, if a name was looked up that is none of them."""
+    """Name the parameters of the configuration, if the objective looked up another name."""
     if not isinstance(error, KeyError) or not error.args or error.args[0] in job.config:
         return ""
     return f"; trial.config has {', '.join(map(repr, job.config))}"
@@ -40,7 +40,7 @@ def error_line(error: BaseException) -> str:
     except Exception:
         message = "its message cannot be shown"
     if isinstance(error, CommandError):
-        return message  # what raised it is no code of the user's
+        return message  # it was not raised by code of the user
     file, line = _place(error)
     if isinstance(error, SyntaxError):
         file, line, message = error.filename or "", error.lineno, error.msg

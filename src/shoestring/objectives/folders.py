@@ -36,7 +36,7 @@ _HAS_HANDLES = os.open in os.supports_dir_fd
 
 
 def is_folder(path: Path | str) -> bool:
-    """Whether a folder is there, and not a link to one."""
+    """Return whether a folder is there, and not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -53,7 +53,7 @@ def refuse_link(path: Path) -> None:
 
 
 def entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """What is in a folder and its subfolders, sorted: relative names and status. No link is followed."""
+    """List the contents of a folder and its subfolders, sorted: relative names and status. No link is followed."""
     for place, folders, names in os.walk(folder) if is_folder(folder) else ():
         folders.sort()
         inside = Path(place).relative_to(folder)
@@ -105,7 +105,7 @@ def _copy_entry(source: Path, target: Path, name: str, found: os.stat_result) ->
 
 
 def _link_inside(folder: Path, name: str) -> str:
-    """Where a link leads that stays inside a folder; empty if it leads out, or may."""
+    """Return where a link leads that stays inside a folder; empty if it leads out, or may."""
     leads = PurePosixPath(os.readlink(folder / name))
     parts = leads.parts
     up = next((i for i, part in enumerate(parts) if part != ".."), len(parts))
@@ -126,7 +126,9 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def _shared(original: BinaryIO, clone: BinaryIO) -> bool:
-    """Whether the file system made the second a clone. A hard link would not do: an objective may overwrite a file."""
+    """Return whether the file system made the second a clone. A hard link would not do: an objective may overwrite a
+    file.
+    """
     if ioctl is None:
         return False
     try:

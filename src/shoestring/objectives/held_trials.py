@@ -39,12 +39,12 @@ class HeldTrials:
         self._eviction = Eviction()
 
     def holds(self, trial: int, step: int) -> bool:
-        """Whether the trial is held right after ``step``; another process may have continued it since."""
+        """Return whether the trial is held right after ``step``; another process may have continued it since."""
         stepper = self._steppers.get(trial)
         return stepper is not None and stepper.step == step and stepper.held
 
     def stepper(self, job: Job) -> Stepper:
-        """The stepper of a job: the one that is held at ``job.start``, or a new one that starts from the files."""
+        """Return the stepper of a job: held at ``job.start``, or new, starting from the files."""
         if self.holds(job.trial, job.start):
             stepper = self._steppers.pop(job.trial)
             stepper.take(job)

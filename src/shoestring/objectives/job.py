@@ -1,4 +1,4 @@
-"""What passes between the loop and an executor: a job to run, and a report of each of its steps."""
+"""The messages between the loop and an executor: a job to run, and a report of each of its steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from shoestring.core.remarks import Remarks
 
-# What a report is: a reading, or how the trial ended; "storage" is a disk that cannot be written, and ends the run.
+# The kinds of a report: a reading, or an end of the trial; "storage" is a disk that cannot be written, and ends the
+# run.
 Outcome = Literal["reading", "finished", "failed", "lost", "storage"]
 
 
@@ -34,7 +35,7 @@ class Job(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of a job: a reading at a step, or the end of the trial in that step, and how long the step took.
+    """The result of a job: a reading at a step, or the end of the trial in that step, and how long the step took.
 
     ``held`` is whether the process that ran it still has the trial in memory, and ``remarks`` is what the objective
     said about the trial in this step.
@@ -50,5 +51,5 @@ class Report(NamedTuple):
     remarks: Remarks | None = None
 
     def completes(self, job: Job) -> bool:
-        """Whether nothing more of the job is due after this report."""
+        """Return whether nothing more of the job is due after this report."""
         return self.how != "reading" or self.step >= job.until

@@ -1,6 +1,6 @@
 """Importing a user's file for the objective that it defines.
 
-The command line does this; what is under ``if __name__ == "__main__":`` does not run then. A worker process loads no
+The command line does this; code under ``if __name__ == "__main__":`` does not run then. A worker process loads no
 script: it is sent the objective (``shipping.py``).
 """
 

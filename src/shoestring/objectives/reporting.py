@@ -33,7 +33,7 @@ _logger = logging.getLogger("shoestring")
 # Seconds between two interruptions of a function that must end, and how long it may take to do so.
 _AGAIN = 0.2
 _PATIENCE = 10.0
-# So long a function that has noticed its end may clean up undisturbed.
+# For this many seconds, a function that has noticed its end may clean up undisturbed.
 _UNDISTURBED = 5.0
 # A function that reports again so often after its end catches every exception, and may never end.
 _MOST_CAUGHT = 3
@@ -42,7 +42,7 @@ _WAKE = 0.2
 
 
 class _Turn(NamedTuple):
-    """What the thread of a function hands over: a reading, or how the function ended."""
+    """A message from the thread of a function: a reading, or how the function ended."""
 
     kind: Literal["reading", "returned", "raised"]
     value: Any
@@ -145,7 +145,7 @@ class Call:
         return self._returned(turn.value)
 
     def _returned(self, value: Any) -> Any:
-        """What a function means that returned before its grant ended."""
+        """Interpret the value of a function that returned before its grant ended."""
         if hasattr(value, "__next__"):
             self._trial.connect(None)
             self._generator = value
@@ -182,7 +182,7 @@ class Call:
             self._warn("has ended, but its function still runs after %g s; it is left behind", _PATIENCE)
 
     def _end_again(self) -> NoReturn:
-        """The function has caught the exception that ends it, and goes on: nobody asked for that and it is not paid."""
+        """Handle a function that has caught the exception that ends it and goes on; its further steps do not count."""
         self._caught += 1
         if self._caught == 1:
             self._warn(
@@ -191,7 +191,7 @@ class Call:
             )
         if self._caught == _MOST_CAUGHT and self._thread is not None:
             self._turns.put(_Turn("returned", None))
-            threading.Event().wait()  # for ever: the thread takes no more time, and ends with the process
+            threading.Event().wait()  # blocks: the thread takes no more time, and ends with the process
         raise GrantEnded
 
     def _end_forked(self) -> None:

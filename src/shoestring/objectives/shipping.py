@@ -1,11 +1,14 @@
 """Sending an objective to another process, in memory.
 
-What a script, a notebook or a function defines (closures and lambdas included) travels by value, so that the other
-process need not run the script. What a module defines travels by name and is imported there.
+Everything that a script, a notebook or a function defines (closures and lambdas included) travels by value, so that the
+other process need not run the script. The names of a module travel by name and are imported there.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import io
 import sys
 import types
 from collections.abc import Callable
@@ -15,6 +18,9 @@ import cloudpickle
 
 from shoestring.errors import ObjectiveError
 from shoestring.objectives.loading import SCRIPT
+
+# What functools.cache and lru_cache make of a function.
+_WITH_CACHE = type(functools.cache(int))
 
 
 def to_bytes(objective: Any, init: Callable[[], Any] | None = None) -> bytes:
@@ -31,23 +37,63 @@ def to_bytes(objective: Any, init: Callable[[], Any] | None = None) -> bytes:
     for module in by_value:
         cloudpickle.register_pickle_by_value(module)
     try:
-        pickled: bytes = cloudpickle.dumps((objective, init, carrier))
+        return _dumps((objective, init, carrier))
     except Exception as error:
         raise ObjectiveError(
-            f"the objective {objective!r} cannot be sent to another process: it refers to something that cannot be "
-            f"pickled ({error}). Create that inside the objective, define the objective in a module that can be "
-            "imported, or use workers=1"
+            f"the objective {objective!r} cannot be sent to another process: it refers to {_culprit(objective)} that "
+            f"cannot be pickled ({error}). Create that inside the objective, define the objective in a module that can "
+            "be imported, or use workers=1"
         ) from None
     finally:
         for module in by_value:
             cloudpickle.unregister_pickle_by_value(module)
-    return pickled
+
+
+def _dumps(value: object) -> bytes:
+    buffer = io.BytesIO()
+    _Pickler(buffer).dump(value)
+    return buffer.getvalue()
+
+
+def _culprit(objective: Any) -> str:
+    """Which variable of the script it is, if that can be told."""
+    function = objective if isinstance(objective, types.FunctionType) else type(objective).__call__
+    try:
+        found = inspect.getclosurevars(function)
+    except (TypeError, ValueError):
+        return "something"
+    for name, value in {**found.globals, **found.nonlocals}.items():
+        try:
+            _dumps(value)
+        except Exception:
+            return f"{name}, something"
+    return "something"
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Also sends what ``functools.cache``, ``lru_cache`` and ``cached_property`` make, without what they hold."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _WITH_CACHE) and self._travels(obj):
+            return _cached_again, (obj.__wrapped__, obj.cache_parameters())
+        if type(obj) is functools.cached_property:
+            return functools.cached_property, (obj.func,), {"attrname": obj.attrname}
+        return super().reducer_override(obj)
+
+    def _travels(self, function: Any) -> bool:
+        """Return whether a function goes by value: the other process cannot import it by its name."""
+        by_value = {"__main__", SCRIPT, *cloudpickle.list_registry_pickle_by_value()}
+        return function.__module__ in by_value or "<locals>" in function.__qualname__
+
+
+def _cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)
 
 
 def from_bytes(pickled: bytes) -> tuple[Any, Callable[[], Any] | None]:
     """The objective that another process sent, and what to call first.
 
-    The names of its script become those of this process's main module, so that objects of the script's classes can be
+    The names of its script become names of this process's main module, so that objects of the script's classes can be
     pickled here and read again elsewhere.
     """
     objective, init, carrier = cloudpickle.loads(pickled)
@@ -57,7 +103,7 @@ def from_bytes(pickled: bytes) -> tuple[Any, Callable[[], Any] | None]:
 
 
 def _nothing() -> None:
-    """Its code is that of the function that carries a script's names."""
+    """Return whether this is the function that carries a script's names."""
 
 
 def _not_importable(*sent: Any) -> set[types.ModuleType]:

@@ -33,7 +33,7 @@ class Stepper:
 
     @property
     def held(self) -> bool:
-        """Whether the trial can go on from memory: not if it is a function that was unwound."""
+        """Return whether the trial can go on from memory: not if it is a function that was unwound."""
         return not (isinstance(self._readings, Call) and self._readings.unwound)
 
     def take(self, job: Job) -> None:
@@ -90,5 +90,5 @@ class Stepper:
 
 
 def _yielded(objective: Any, trial: Trial) -> Generator[Any, None, None]:
-    """What an objective yields; it is called when the first step is due."""
+    """Iterate over the readings of an objective; it is called when the first step is due."""
     yield from objective(trial)

@@ -20,7 +20,7 @@ from shoestring.spaces.codec import deep_copy
 
 
 class Trial:
-    """What an objective is given: a configuration, a seed, and a folder for its files.
+    """The argument of an objective: a configuration, a seed, and a folder for its files.
 
     ``start`` is the step to continue after: 0 for a new trial, more if it is resumed from the files that it left in
     ``directory``; ``until`` is the step to which it may train now. ``index`` is its number in the study, ``worker`` the
@@ -135,7 +135,7 @@ class Trial:
             raise missing_attribute("trial", "a Trial", name)
 
         def __getitem__(self, name: object) -> Any:
-            raise TypeError(f"a Trial is no mapping; write trial.config[{name!r}]")
+            raise TypeError(f"a Trial is not a mapping; write trial.config[{name!r}]")
 
     def _repr_html_(self) -> str:
         return pairs_table("Trial", {"start": self.start, "seed": self.seed, **self.config})

@@ -9,8 +9,8 @@ A process that stopped answering, and whose trial another one took over, may wak
 takes a trial over has a folder ``work`` of its own, with a number that follows from the log.
 
 Executors only add snapshots. The driver, which knows the log, deletes those that are no longer needed: once a reading
-is logged, the trial keeps the snapshot of that step, to be resumed from, and that of its recommended step. A trial that
-is in nobody's memory needs no ``work`` beside the snapshot of its last step (``settle``).
+is logged, the trial keeps two snapshots: of that step, to be resumed from, and of its recommended step. A trial that
+no process has in memory needs no ``work`` next to the snapshot of its last step (``settle``).
 """
 
 from __future__ import annotations
@@ -116,11 +116,11 @@ class TrialFiles:
         return _newest(self._snapshots(), step)
 
     def is_empty(self) -> bool:
-        """Whether ``work`` has no files."""
+        """Return whether ``work`` has no files."""
         return not fingerprint(self._work)
 
     def restore(self, step: int) -> None:
-        """Make ``work`` what it was after this step, empty for step 0; what came after it is deleted."""
+        """Restore ``work`` as it was after this step, empty for step 0; later files are deleted."""
         if not os.path.lexists(self._place):
             return
         with own_files("the files of a trial cannot be restored"):
@@ -144,14 +144,14 @@ class TrialFiles:
                 remove(self._root)
 
     def _delete_work(self) -> None:
-        """Delete every ``work``, with those of the workers that had the trial before."""
+        """Delete every ``work``, including the folders of workers that had the trial before."""
         for folder in self._root.glob("work*"):
             remove_quietly(folder)
 
     def prune(self, known: int, recommended: Iterable[int], ended: bool = False) -> None:
         """Delete the snapshots that are not needed, now that the reading of step ``known`` is in the log.
 
-        Kept are the one to resume from, those of the recommended steps, and, unless the trial ended, any whose
+        It keeps the snapshots to resume from and of the recommended steps, and, unless the trial ended, any whose
         reading is not in the log yet.
         """
         found = self._snapshots()
@@ -177,7 +177,7 @@ class TrialFiles:
                 remove(self._work)
 
     def latest(self, step: int) -> Path:
-        """Where the files of a trial that reached this step are, for reading."""
+        """Return where the files of a trial that reached this step are, for reading."""
         kept = self.newest(step)
         if kept and self.is_empty():
             return self.snapshot_of(kept)
@@ -185,11 +185,11 @@ class TrialFiles:
         return self._work
 
     def exist(self) -> bool:
-        """Whether the trial has a folder that is not behind a link."""
+        """Return whether the trial has a folder that is not behind a link."""
         return is_folder(self._place) and is_folder(self._root.parent)
 
     def shown(self, step: int) -> Path:
-        """Where the files for people to look at are, of a trial that reached this step."""
+        """Return where the files for people to look at are, of a trial that reached this step."""
         kept = self._root / SHOW
         return kept if is_folder(kept) else self.latest(step) / SHOW
 
@@ -237,7 +237,7 @@ def files_of(directory: Path | str, trial: int, holders: int = 0) -> TrialFiles:
 
 
 def steps_without_checkpoint(directory: Path | str, trials: Iterable[TrialRecord]) -> int:
-    """How many logged steps are run again at most if the trials that are not over continue in another process."""
+    """Return how many logged steps are run again at most if the unfinished trials continue in another process."""
     going_on = (trial for trial in trials if trial.state in ("running", "paused") and not trial.foreign)
     return sum(trial.step - files_of(directory, trial.index).newest(trial.step) for trial in going_on)
 
@@ -261,7 +261,7 @@ def folder_of(directory: Path | str, trial: int, trials: Sequence[TrialRecord]) 
     record = trials[trial]
     files = files_of(directory, trial, record.holders)
     if record.state in ("running", "paused") or not files.exist():
-        return files.work()  # also of a trial that was told, whose files the user writes
+        return files.work()  # for trials that were told too, whose files the user writes
     found = files.latest(record.step)
     return found if is_folder(found) else files.work()
 

@@ -8,7 +8,7 @@ same on every executor, in any order and after any crash.
 What several of them take: ``mode`` says whether "min" or "max" is better, and ``seconds`` how long each step takes.
 Of a contest: ``problem``, how many ``rounds`` it has with how many ``slots`` of ``steps`` steps each, and the
 ``noise`` of its readings; ``results`` and ``best`` are what several tuners reached, and the best value there is. A
-reference is the result of so many ``evaluations``, over ``repeats`` from a ``seed``.
+reference is the result of this many ``evaluations``, over ``repeats`` from a ``seed``.
 """
 
 from typing import TYPE_CHECKING

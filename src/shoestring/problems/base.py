@@ -1,4 +1,4 @@
-"""What all problems share: being called as an objective, and draws that follow from the seed."""
+"""Code that all problems share: being called as an objective, and draws that follow from the seed."""
 
 from __future__ import annotations
 

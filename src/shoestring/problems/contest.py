@@ -162,7 +162,7 @@ def contest_score(results: Sequence[float], best: float, reference: float) -> fl
 
 
 def random_reference(problem: Any, evaluations: int = 100, repeats: int = 200, seed: int = 0) -> float:
-    """The median result of random search after so many evaluations, over repeats."""
+    """Compute the median result of random search after this many evaluations, over repeats."""
     contest, codec = Contest(problem), Codec(problem.space)
     sign, found = (-1.0 if contest.mode == "max" else 1.0), []
     for repeat in range(repeats):

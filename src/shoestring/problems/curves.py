@@ -2,7 +2,7 @@
 
 The space carries the rows, so a sampler's proposal is moved to the nearest row that was not tried yet,
 and a study on the table ends when every row was tried. With ``snap=True`` the space has no rows and the problem is
-continuous: a proposal stays as it is, and its readings are those of the nearest row.
+continuous: a proposal is not changed, and it gets the readings of the nearest row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CurveTable:
     row stay distinct, and both are paid for. Of rows with equal values only the first is used.
 
     ``seconds`` is the duration of each step, in the shape of ``Y`` or one that broadcasts to it. A reading that is
-    not finite is returned as it is: the study marks the trial as failed.
+    not finite is returned unchanged: the study marks the trial as failed.
 
     >>> from shoestring.problems import CurveTable
     >>> table = CurveTable([[0.1], [0.2], [0.4]], [[5, 4], [5, 2], [6, 3]], names=["rate"])
@@ -159,7 +159,7 @@ class CurveTable:
             if self._nearest:
                 self._nearest.codec.check(config)
             raise SpaceError(
-                f"{dict(config)} is no row of the table; its parameters are {', '.join(self._order)}, "
+                f"{dict(config)} is not a row of the table; its parameters are {', '.join(self._order)}, "
                 'and space.meta["rows"] lists their values'
             ) from None
 
@@ -175,7 +175,8 @@ class CurveTable:
         return float(self._seconds[self.row(config), min(step, self.max_resource) - 1])
 
     def normalised_regret(self, seen: float | History) -> float:
-        """The regret of the best reading seen, divided by that of the median row: 0 is optimal, 1 is the median row.
+        """The regret of the best reading seen, divided by the regret of the median row: 0 is optimal, 1 is the median
+        row.
 
         Infinite if nothing was seen. The same in both modes.
 

@@ -1,6 +1,6 @@
 """Test functions with a known minimum.
 
-The smooth ones are those of Surjanovic and Bingham's Virtual Library of Simulation Experiments, with its bounds and
+The smooth ones come from Surjanovic and Bingham's Virtual Library of Simulation Experiments, with its bounds and
 constants. ``mixed`` and ``conditional`` are ours: small, with the kinds of parameters that real spaces have.
 """
 
@@ -24,7 +24,7 @@ Point = Sequence[float]
 
 @dataclass(frozen=True)
 class Smooth:
-    """A function of real numbers. With ``any_dimensions`` the bounds and the minimiser are those of each coordinate."""
+    """A function of real numbers. With ``any_dimensions`` the bounds and the minimiser hold for each coordinate."""
 
     function: Callable[[Point], float]
     bounds: tuple[tuple[float, float], ...]

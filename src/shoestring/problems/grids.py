@@ -61,7 +61,8 @@ class GridTable:
 
     @classmethod
     def load(cls, path: str | Path) -> GridTable:
-        """A table from an ``.npz`` with its own axes (``reward``, ``dims``, ``coords_0`` …) or those of ``space.json``.
+        """A table from an ``.npz`` with its own axes (``reward``, ``dims``, ``coords_0`` …) or the axes of
+        ``space.json``.
 
         The first kind is continuous. The second has the array ``val_loss`` or ``val_acc``, with the seconds in
         ``train_time``, and next to it ``space.json`` with the ``order`` of the axes and their ``choices``.

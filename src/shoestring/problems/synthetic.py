@@ -1,4 +1,4 @@
-"""Functions with a known minimum as problems, as they are or as the final values of learning curves."""
+"""Functions with a known minimum as problems, directly or as the final values of learning curves."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Synthetic:
         return self._function.function(config)
 
     def noise_at(self, step: int, seed: int) -> float:
-        """What is added to the reading of a step."""
+        """Draw the noise that is added to the reading of a step."""
         return self.noise * standard_normal(seed, step, "noise") if self.noise else 0.0
 
     def reading(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
@@ -131,7 +131,7 @@ class WithCurves:
             raise SpaceError(f"the rates are from {self.slowest} to {self.fastest}; they must be positive and in order")
 
     def rate(self, config: Mapping[str, Any]) -> float:
-        """How fast a configuration learns: a pseudo-random number in the range that follows from its values."""
+        """Return how fast a configuration learns: a pseudo-random number in the range that follows from its values."""
         share = integer(0, 0, repr(sorted(config.items()))) / 2**31
         return self.slowest + share * (self.fastest - self.slowest)
 

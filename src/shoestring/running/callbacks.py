@@ -27,7 +27,7 @@ def check_callbacks(given: object) -> None:
         known = callable(callback) or any(callable(getattr(callback, hook, None)) for hook in HOOKS)
         if isinstance(callback, type) or not known:
             raise MethodError(
-                f"{callback!r} is no callback; it must be an object with on_reading(study, trial, step, reading), "
+                f"{callback!r} is not a callback; it must be an object with on_reading(study, trial, step, reading), "
                 "on_trial_end(study, trial) or on_study_end(study), or a function(study, trial) that is called at the "
                 "end of each trial"
             )
@@ -51,7 +51,7 @@ class Callbacks:
         self._call("on_trial_end", trial)
 
     def study_end(self) -> None:
-        """The run is over, also if it was interrupted."""
+        """Called when the run is over, even if it was interrupted."""
         self._call("on_study_end")
 
     def _call(self, hook: str, *arguments: Any) -> None:

@@ -36,7 +36,7 @@ class Detached:
     def _released(self) -> Grant | None:
         for trial in self._journal.trials_of_gone_workers():
             if self._journal.adopt(trial.index, start := self._start(trial)):
-                return self._hand_out(trial, start, "released by whoever had it, and given out again")
+                return self._hand_out(trial, start, "released, and given out again")
         return None
 
     def _decided(self) -> Grant | None:

@@ -36,7 +36,7 @@ def repeats_in_words(repeats: Callable[[], int] | None) -> str:
     """Say how many steps will be run again when a study continues; nothing if that is not known."""
     try:
         steps = repeats() if repeats else None
-    except (ShoestringError, OSError):  # the study was not even opened, or its storage is gone
+    except (ShoestringError, OSError):  # the study was not even opened, or its storage was deleted
         steps = None
     if steps is None:
         return ""

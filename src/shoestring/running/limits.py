@@ -50,24 +50,24 @@ class Limits:
         return self.trial_timeout is not None or self.step_timeout is not None
 
     def seconds_for(self, took: float) -> float:
-        """How long the next step of a trial may take, whose steps so far took so many seconds."""
+        """Return how long the next step of a trial may take, given the seconds of its steps so far."""
         of_trial = math.inf if self.trial_timeout is None else self.trial_timeout - took
         return min(of_trial, self.step_timeout or math.inf)
 
     def timed_out(self, took: float, step: int) -> str:
-        """Which limit a trial that took too long has reached."""
+        """Return which limit a trial that took too long has reached."""
         if self.step_timeout is not None and self.seconds_for(took) >= self.step_timeout:
             return f"step {step} took longer than step_timeout={self.step_timeout:g} s"
         return f"it took longer than trial_timeout={self.trial_timeout:g} s"
 
     def retries_after(self, how: str) -> int:
-        """How often a step is tried again that was "lost" with its process, or "failed"."""
+        """Return how often a step is tried again that was "lost" with its process, or "failed"."""
         if self.retries is None:
             return RETRIES if how == "lost" else 0
         return self.retries
 
     def reached(self, history: History) -> str:
-        """Why the study is to stop now; empty if it is to go on."""
+        """Return why the study is to stop now; empty if it is to go on."""
         if history.lowest is None:
             return ""
         trial, step, loss = history.lowest

@@ -1,6 +1,6 @@
 """The loop between a study and an executor: grant, submit, collect, log.
 
-The loop has no state that matters: what is running is in the log, so after a crash the trials that the log says are
+The loop has no state that matters: the log says what is running, so after a crash the trials that the log says are
 running are submitted again.
 """
 
@@ -32,7 +32,7 @@ from shoestring.running.options import RunOptions
 from shoestring.running.retention import DEFAULT_KEEP, Retention, recommended_steps
 
 # An objective that fails this often before its first success, or this often in a row in the same way, is broken, or
-# what it needs is gone; the study can be resumed.
+# something that it needs has failed; the study can be resumed.
 _MOST_FAILURES = 20
 # Seconds between two reads of what other processes did: while this one has nothing to run, while it has free slots,
 # and while all are busy.
@@ -143,7 +143,7 @@ class Loop:
     def start(self, trial: TrialRecord) -> None:
         """Run what was granted, from where it can be continued here."""
         if trial.step and self.holders_at_start.get(trial.index, trial.holders) != trial.holders:
-            self.session.cancel(trial.index)  # what is held here is older than what another process did
+            self.session.cancel(trial.index)  # the copy held here is older than the work of another process
         start = self.session.resume_from(trial.index, trial.step) if trial.step else 0
         if start < trial.step:
             self.messages.repeating(trial, start)
@@ -153,7 +153,7 @@ class Loop:
             self.end_lost(trial)
 
     def take_over(self) -> bool:
-        """Resume one trial whose worker is gone."""
+        """Resume one trial whose worker has died."""
         for trial in self.journal.trials_of_gone_workers():
             self.session.cancel(trial.index)
             start = self.session.resume_from(trial.index, trial.step)
@@ -199,7 +199,7 @@ class Loop:
         return None if until == math.inf else until
 
     def due(self, index: int) -> float:
-        """When a trial has taken too long, by the session's clock."""
+        """Return when a trial has taken too long, by the session's clock."""
         began = self.session.began(index)
         return (self.session.now() if began is None else began) + self.limits.seconds_for(self.seconds_used[index])
 
@@ -322,7 +322,7 @@ class Loop:
         self.release_all()  # on a full disk there may be room for it only now
 
     def release_all(self) -> None:
-        """The run was interrupted: what it was running may be taken over at once, which counts as no loss."""
+        """Release the trials of an interrupted run: they may be taken over at once, without counting as lost."""
         for index in () if self.session.resubmits_running else sorted(self.own):
             if self.journal.runs(index):
                 with suppress(ShoestringError):

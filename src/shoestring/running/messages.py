@@ -1,4 +1,4 @@
-"""What a run writes to the logger ``shoestring`` about its trials; a warning that would repeat is given once."""
+"""Messages of a run to the logger ``shoestring`` about its trials; a warning that would repeat is given once."""
 
 from __future__ import annotations
 

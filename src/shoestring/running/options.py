@@ -66,7 +66,7 @@ RUN_PARAMETERS = {
 
 
 def checked_options(given: RunOptions) -> tuple[RunOptions, Limits]:
-    """All options of a run, with their defaults; what cannot be is refused before anything is spent."""
+    """Fill in the defaults of a run's options; impossible values are refused before anything is spent."""
     options: RunOptions = {**DEFAULTS, **given}
     at_start = options["threads"] or options["init"]
     check_workers(options["workers"], options["executor"], options["gpus"] or options["devices"], at_start)

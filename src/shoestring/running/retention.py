@@ -1,4 +1,4 @@
-"""Which files are kept: those of trials that can go on, and those of the best that ended."""
+"""Rules for the files that are kept: of trials that can be continued, and of the best ones that ended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def recommended_steps(history: History, trial: TrialRecord) -> set[int]:
 
 
 class Retention:
-    """Deletes the files of ended trials, but for the best ``keep`` and those that the study recommends."""
+    """Deletes the files of ended trials, except for the best ``keep`` and those that the study recommends."""
 
     def __init__(self, directory: Path, journal: Journal, keep: int | None) -> None:
         self._directory = directory
@@ -66,7 +66,9 @@ class Retention:
                 self._ended.remove(dropped)
 
     def _loss(self) -> Callable[[TrialRecord], float]:
-        """What ``study.best`` compares trials by: with several trials of a configuration, the mean at the last step."""
+        """Return the loss by which ``study.best`` compares trials: with several trials of a configuration, the mean at
+        the last step.
+        """
         trials = self._history.trials
         if len(trials) == len(self._history.arms):
             return _recommended_loss
@@ -81,7 +83,7 @@ class Retention:
     def clean_up(self, worker: str) -> None:
         """The run is over: what others ended meanwhile is deleted too, and no file is there twice.
 
-        The trials that this worker ran last are in nobody's memory now, so their snapshots are all that is needed.
+        No process has the trials that this worker ran last in memory now, so their snapshots are enough.
         """
         for trial in self._with_files():
             if trial.state not in ("running", "paused"):

@@ -10,7 +10,7 @@ several of them take:
 * ``overlap``: whether the next bracket may start while trials of this one are still running.
 * ``weights``: how much a reading counts in the mean of a configuration: "equal", by its "budget", or by
   "inverse-variance".
-* ``compare``: which readings are compared: all "evaluations" at rungs, all "samples", or those of one "rung".
+* ``compare``: which readings are compared: all "evaluations" at rungs, all "samples", or the readings at one "rung".
 * ``beta``: how much a configuration is preferred for each reading that it lacks.
 """
 

@@ -23,7 +23,7 @@ from shoestring.schedulers.rungs import Replication
 
 @dataclass(frozen=True)
 class Bracket:
-    """How many arms start (K), their first budget (b) and the largest (R)."""
+    """The number of arms that start (K), their first budget (b) and the largest (R)."""
 
     arms: int
     first: int
@@ -31,14 +31,14 @@ class Bracket:
 
 
 class Rule(Protocol):
-    """Who is evaluated in each round of a bracket, and with which budget."""
+    """A rule for the arms that are evaluated in each round of a bracket, and for their budget."""
 
     @property
     def replicate(self) -> Replication: ...
 
     @property
     def overlap(self) -> bool:
-        """Whether the next bracket starts while this one waits for a report."""
+        """Return whether the next bracket starts while this one waits for a report."""
         ...
 
     def record(self) -> Record:
@@ -81,13 +81,13 @@ def one_bracket(top: int, min_resource: int, eta: float, arms: int | None) -> Br
 
 
 def quota(arms: int, turn: int, eta: float) -> int:
-    """K_r = ⌊K·eta^−r⌋, and never nobody."""
+    """Compute K_r = ⌊K·eta^−r⌋, at least 1."""
     return max(1, math.floor(arms / eta**turn + 1e-9))
 
 
 @dataclass
 class _Progress:
-    """How far one bracket is: the round, who is in it, and what the rounds before it gave."""
+    """The progress of one bracket: the round, its arms, and the results of the rounds before."""
 
     turn: int = 0
     standing: list[int] = field(default_factory=list)
@@ -126,7 +126,7 @@ class _Brackets:
 def next_in_brackets(
     history: History, plan: list[Bracket], rule: Rule, may_start: bool = True, iterations: int | None = None
 ) -> Decision:
-    """The first thing to do in the earliest bracket that has something to do; nothing after so many ``iterations``."""
+    """Return the next action of the earliest bracket that has one; nothing after this number of ``iterations``."""
     state = history.cached(("brackets", tuple(plan), rule), lambda: _Brackets(plan)).update(history)
     number = state.first_open
     offset = _offset(plan, number)
@@ -163,7 +163,7 @@ def first_of_bracket(plan: list[Bracket], arm: int) -> int:
 
 
 def _offset(plan: list[Bracket], number: int) -> int:
-    """How many arms are in the brackets before this one."""
+    """Return how many arms are in the brackets before this one."""
     rounds, rest = divmod(number, len(plan))
     return rounds * sum(bracket.arms for bracket in plan) + sum(bracket.arms for bracket in plan[:rest])
 
@@ -171,7 +171,7 @@ def _offset(plan: list[Bracket], number: int) -> int:
 def _next_in_bracket(
     history: History, current: Bracket, offset: int, at: _Progress, rule: Rule, number: int, may_start: bool
 ) -> Start | Continue | Replicate | Wait | None:
-    """What a bracket needs now; a Wait if that is a report, None if it is over."""
+    """Decide what a bracket needs now; a Wait if it is a report, None if the bracket is over."""
     members = history.arms[offset : offset + current.arms]
     if at.turn:
         members = members[: len(at.records)]  # the bracket went on without the arms that it could not get

@@ -6,12 +6,12 @@ University of Alberta, 2021, section 4.2.4:
 ======  ==========================================================================================
 A       stop if the better end of the reading's interval is worse than the best reading of a trial
         that had all its steps
-B       stop if it has had more than ``patience`` steps and its reading is worse than that of the best
+B       stop if it has had more than ``patience`` steps and its reading is worse than the reading of the best
         quarter of the latest readings of all trials so far, stopped ones included
 ======  ==========================================================================================
 
 A trial is continued one step at a time, so that each reading can stop it. A reading without ``low`` and
-``high`` is its own interval: then rule A compares readings as they are, which suits curves that do not get
+``high`` is its own interval: then rule A compares the readings themselves, which suits curves that do not get
 better, and should be off (``bounds=False``) for those that do.
 
 Differs from the thesis in nothing but the choice of words: rewards are losses here, so that its upper bound
@@ -67,7 +67,7 @@ class ConfidenceStop:
 
 
 class _Standing:
-    """Which trials may still win. A trial is judged once, when its reading arrives, by what is known then."""
+    """The trials that may still win. A trial is judged once, when its reading arrives, by what is known then."""
 
     def __init__(self, top: int, rules: ConfidenceStop) -> None:
         self._top, self._rules = top, rules

@@ -96,13 +96,15 @@ class Record:
         return [loss for loss in found if loss is not None]
 
     def extent(self) -> tuple[int, int]:
-        """What another's stretch has to match: how many observations, and on a rung at which step."""
+        """Return the properties that another arm's stretch has to match: the number of observations, and on a rung the
+        step.
+        """
         if self.compare == "rung":
             return len(self.at(self.budgets[-1])), self.budgets[-1]
         return self.count, 0
 
     def worst_stretch(self, length: int, step: int) -> float:
-        """The largest mean of so many of this arm's observations in a row."""
+        """Compute the largest mean of this number of the arm's observations in a row."""
         if self.compare == "rung":
             return Series(self.at(step) or [self.values[-1]]).largest_window_mean(length)
         return self.series.largest_window_mean(length)

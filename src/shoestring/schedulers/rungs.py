@@ -81,12 +81,12 @@ class _CutShort:
         return self._cut
 
     def _is_short(self, trial: TrialRecord) -> bool:
-        paused = trial.state == "paused" and not trial.foreign  # what comes from elsewhere is not ours to finish
+        paused = trial.state == "paused" and not trial.foreign  # trials from elsewhere are not ours to finish
         return paused and (trial.step not in self._rungs or trial.step < trial.goal)
 
 
 class Arrivals:
-    """Which trial reached which rung, in log order; each arrival and failure is given once."""
+    """The arrivals of trials at rungs, in log order; each arrival and failure is given once."""
 
     def __init__(self, rungs: Sequence[int], replicate: Replication) -> None:
         self._rungs = rungs
@@ -110,14 +110,14 @@ class Arrivals:
 
 
 def waits_at(arm: Arm, rung: int, replicate: Replication) -> bool:
-    """Whether a configuration has reached a rung and can be promoted from there."""
+    """Return whether a configuration has reached a rung and can be promoted from there."""
     trial = arm.trials[-1]
     if replicate == "resume":
         return trial.state == "paused" and trial.step == rung
     return trial.step == rung == trial.goal and trial.state in ("paused", "finished")
 
 
-# From a rung's level, and whether anybody may be promoted: the arm, its rank on that rung, and of how many.
+# From a rung's level, and whether any arm may be promoted: the arm, its rank on that rung, and of how many.
 Promotable = Callable[[int, bool], "tuple[int, int, int] | None"]
 
 

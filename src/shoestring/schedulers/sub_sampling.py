@@ -1,4 +1,4 @@
-"""Sub-sampling: whoever may still beat the leader is evaluated again, with more budget.
+"""Sub-sampling: arms that may still beat the leader are evaluated again, with more budget.
 
 Huang, Li, Ye, Li and Zhang, An asymptotically optimal multi-armed bandit algorithm and hyperparameter optimization,
 arXiv:2007.05670, Algorithm 4; the arithmetic is in ``models/sub_sampling.py``.
@@ -35,7 +35,7 @@ from shoestring.schedulers.rungs import Replication, check_options, top_resource
 
 @dataclass(frozen=True)
 class SubSampling:
-    """Algorithm 4: evaluate all that may still beat the leader, or the leader if nobody can.
+    """Algorithm 4: evaluate all arms that may still beat the leader, or the leader if none can.
 
     Fresh initialisations by default: averaging readings of one initialisation does not help.
     """
@@ -78,7 +78,7 @@ class SubSampling:
 
 
 def with_potential(records: list[Record]) -> list[int]:
-    """Who is evaluated next: all that have potential against the leader, or else the leader."""
+    """Return who is evaluated next: all that have potential against the leader, or else the leader."""
     best = leader_of(records)  # line 3
     if best is None:
         return []

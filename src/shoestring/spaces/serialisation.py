@@ -53,9 +53,15 @@ def _with_tuples(body: dict[str, Any]) -> dict[str, Any]:
         lists = {name: [with_tags(value) for value in part[name]] for name in _LISTS if part.get(name)}
         values = {name: with_tags(part[name]) for name in _VALUES if name in part}
         inner = {name: [marked(one) for one in part[name]] for name in _PARTS if name in part}
-        return {**part, **lists, **values, **inner}
+        meta = {"meta": _without_guess(part["meta"])} if part.get("meta") else {}
+        return {**part, **lists, **values, **inner, **meta}
 
     return {**body, **{key: [marked(part) for part in body.get(key) or ()] for key in _KEPT}}
+
+
+def _without_guess(meta: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A guess is no part of the space: a study with another one has the same configurations."""
+    return {name: value for name, value in meta.items() if name != "guess"} or None
 
 
 def with_tags(value: Any) -> Any:

@@ -34,28 +34,28 @@ def from_text(name: str, text: str, where: str = "") -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise SpaceError(f"{where}{name}={text} begins like a list of JSON, but is none: {error}") from None
+            raise SpaceError(f"{where}{name}={text} begins like a list of JSON, but is not one: {error}") from None
     logarithmic, bounds = text.startswith("log:"), text.removeprefix("log:").split(":")
-    numbers = [_number(bound) for bound in bounds]
+    numbers = [number_in(bound) for bound in bounds]
     if len(numbers) == 2 and None not in numbers:
         return log(*numbers) if logarithmic else _pair(*numbers)  # type: ignore[arg-type]
     if logarithmic:
         raise SpaceError(f"{where}{name}={text}: a log range is log:LOW:HIGH, such as log:1e-4:1")
-    if re.match(r"[+-]?\.?\d", text) and "," not in text and _number(text) is None:
+    if re.match(r"[+-]?\.?\d", text) and "," not in text and number_in(text) is None:
         raise SpaceError(
-            f"{where}{name}={text} is no range; write LOW:HIGH, such as {name}=0.0:1.0, or choices, {name}=a,b"
+            f"{where}{name}={text} is not a range; write LOW:HIGH, such as {name}=0.0:1.0, or choices, {name}=a,b"
         )
     return [choice.strip() for choice in text.split(",")]
 
 
 def is_range(text: str) -> bool:
-    """Whether a text is written as a range.
+    """True if a text is written as a range.
 
     >>> is_range("log:1e-4:1"), is_range("1:4"), is_range("relu,tanh"), is_range("a:b")
     (True, True, False, False)
     """
     bounds = text.removeprefix("log:").split(":")
-    return text.startswith("log:") or (len(bounds) == 2 and all(_number(bound) is not None for bound in bounds))
+    return text.startswith("log:") or (len(bounds) == 2 and all(number_in(bound) is not None for bound in bounds))
 
 
 def _pair(low: float, high: float) -> tuple[float, float]:
@@ -63,7 +63,8 @@ def _pair(low: float, high: float) -> tuple[float, float]:
     return (low, high) if whole else (float(low), float(high))
 
 
-def _number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
+    """The number that a text is, whole or real; None if it is not one."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -12,12 +12,12 @@ Each raises an ``AssertionError`` that begins with the law that was broken. ``sa
 ``events`` to continue from, and ``budget``, ``workers``, ``max_resource`` and ``seed`` as in ``ss.tune``.
 
 =============================  =================================================================================
-:func:`check_sampler`          a sampler: pure, new configurations of the space, also on finite spaces and tables
+:func:`check_sampler`          a sampler: pure, new configurations of the space, on finite spaces and tables too
 :func:`check_scheduler`        a scheduler: pure, rank-based, ends on a finite space, survives failures
 :func:`check_method`           a method: the same decisions after a crash and without caches, within the budget
 :func:`check_rank_based`       a method that must not depend on the scale of the readings
 :func:`check_another_process`  methods give the same log in another process with another hash seed
-:func:`check_log`              a log: what was appended is what is read; of two users at one position one succeeds
+:func:`check_log`              a log: events are read as appended; of two users at one position one succeeds
 :func:`check_executor`         an executor: steps in order and as granted, files, failures and deadlines kept
 =============================  =================================================================================
 

@@ -51,7 +51,7 @@ class MethodContract:
 
 
 class SamplerContract(MethodContract):
-    """The laws of samplers, and those of methods with every configuration trained to the end."""
+    """The laws of samplers, and the laws of methods with every configuration trained to the end."""
 
     def make(self) -> Sampler:  # type: ignore[override]
         raise NotImplementedError("define make(self), which returns what is checked")
@@ -66,7 +66,7 @@ class SamplerContract(MethodContract):
 
 
 class SchedulerContract(MethodContract):
-    """The laws of schedulers, and those of methods with random configurations."""
+    """The laws of schedulers, and the laws of methods with random configurations."""
 
     def make(self) -> Scheduler:  # type: ignore[override]
         raise NotImplementedError("define make(self), which returns what is checked")

@@ -1,7 +1,7 @@
 """The contract of an executor: the same study, whatever runs it.
 
 The objectives keep a record of their own in the files of their trial and compare it with the study's log before every
-step, in whatever process they run. What they find wrong ends the trial as failed, with the broken law as its message.
+step, in whatever process they run. A broken law ends the trial as failed, with the law as its message.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SPACE = {"x": (0.0, 1.0), "kind": list(KINDS)}
 class Watching:
     """An objective that knows the log of its own study, and does what the configuration's ``kind`` says.
 
-    It goes on for ever, fails at its second step, gives NaN at its second step, or ends after its second step.
+    It never ends, fails at its second step, gives NaN at its second step, or ends after its second step.
     """
 
     storage: Path
@@ -86,7 +86,7 @@ class Ticking:
             yield trial.config["x"]
 
     def seconds(self, config: object, step: int, seed: int) -> float:
-        """How long a step takes on a virtual clock."""
+        """Return how long a step takes on a virtual clock."""
         return 0.02
 
 
@@ -103,7 +103,7 @@ def returning(trial: Trial) -> float:
 
 
 def value_at(x: float, step: int) -> float:
-    """The best reading is that of the second step, and training goes on."""
+    """Give the best reading in the second step, and go on."""
     return x + abs(step - 2)
 
 
@@ -115,7 +115,7 @@ def _trained(trial: Trial) -> int:
 
 
 class _LogReader:
-    """What the log says of one trial, which is known by its seed."""
+    """The log's view of one trial, which is known by its seed."""
 
     def __init__(self, storage: Path, seed: int) -> None:
         self._log, self._seed = open_log(storage), seed
@@ -203,12 +203,12 @@ def check_steps(executor: Executor, folder: Path, objective: type[Watching] = Wa
 
 
 def _check_kept_files(trial: TrialRecord, directory: Path) -> None:
-    """The files of the recommended step are there, although the trial was trained on, also by the second session."""
+    """The files of the recommended step are there, although the trial was trained on, by the second session too."""
     if trial.recommended is not None:
         step = trial.recommended.step
         found = checkpoint_of(directory, trial, step)
-        kept = "nothing" if found is None else f"those of {(found / 'step').read_text()}"
-        assert kept == f"those of {step}", f"files: trial {trial.index} kept {kept}, and step {step} is recommended"
+        kept = "nothing" if found is None else f"step {(found / 'step').read_text()}"
+        assert kept == f"step {step}", f"files: trial {trial.index} kept {kept}, and step {step} is recommended"
 
 
 def check_each_kind(executor: Executor, folder: Path, objective: type[Watching] = Watching) -> None:
@@ -224,7 +224,7 @@ def check_each_kind(executor: Executor, folder: Path, objective: type[Watching] 
 
 
 def _check_trial(trial: TrialRecord) -> None:
-    """What the log says of a trial is what the objective did."""
+    """Check that the log says of a trial what the objective did."""
     kind, shown = trial.config["kind"], f"trial {trial.index} ({trial.config['kind']})"
     for law in ("order:", "files:"):
         assert law not in trial.message, f"{trial.message[trial.message.index(law) :]}; seen by {shown}"
@@ -255,7 +255,7 @@ def check_returning(executor: Executor) -> None:
 
 
 def check_deadline(executor: Executor, folder: Path, objective: type[Ticking] = Ticking) -> None:
-    """When the budget's time is over, what is running ends: in the log and in truth."""
+    """Check that running trials end with the time of the budget: in the log and in fact."""
     notes = folder / objective.__name__
     notes.mkdir(exist_ok=True)
     study = _study(Budget(seconds=0.8), Full(), 1000, None).run(objective(notes), executor=executor)
@@ -292,7 +292,7 @@ def check_without_files(executor: Executor, folder: Path, objective: Objective) 
 
 
 def check_leftovers(executor: Executor, folder: Path) -> None:
-    """A new study with the name of one whose database was deleted finds none of its files."""
+    """Check that a new study does not find the files of a deleted one of the same name."""
     storage = folder / "again.db"
     for _ in range(2):
         study = _study(Budget(steps=20), Full(), 5, storage).run(Watching(storage), executor=executor, keep=None)

@@ -69,7 +69,7 @@ class Play:
 
 @contextmanager
 def possible_decisions() -> Iterator[None]:
-    """What a study refuses to carry out is a broken law too."""
+    """Treat a decision that a study refuses to carry out as a broken law."""
     try:
         yield
     except ShoestringError as error:
@@ -111,17 +111,17 @@ def folded(events: Sequence[Event]) -> History:
 
 
 def check_known(method: Method, results: int = 12) -> None:
-    """What the user enqueued is tried first; results from elsewhere are free and are not tried again; all laws hold."""
+    """Check that enqueued configurations come first, and results from elsewhere are free and are not tried again."""
     problem, budget = Playground(), Budget(steps=60)
     study, events = played(method, problem, budget=budget, known=lambda study: give(study, results))
     first = next(position for position, event in enumerate(events) if isinstance(event, Granted))
     before = folded(events[:first])
-    assert len(before.trials) == results, "known results: one of them is no trial"
+    assert len(before.trials) == results, "known results: one of them is not a trial"
     assert not any(before.ledger.spent().values()), "known results: something was charged for them"
     queue = [Codec.key(config) for config in before.queue]
     chosen = [Codec.key(arm.config) for arm in study.history.arms[len(before.arms) :]]
     first_chosen = chosen[: len(queue)]
-    assert first_chosen == queue[: len(chosen)], "enqueued: another configuration was started before those of the user"
+    assert first_chosen == queue[: len(chosen)], "enqueued: another configuration was started before the user's"
     check_budget_law(events)
     check_no_duplicates(events)
     check_failures_stay(events)
@@ -152,6 +152,27 @@ def give(study: Study, results: int) -> None:
         study.enqueue(study.history.codec.sample(generator(number, 0, "enqueued")))
 
 
+def check_plan(method: Method, workers: int = 4) -> None:
+    """What is planned takes turns with random configurations, and all laws hold."""
+    first = played(method, PROBLEM, budget=Budget(steps=9))[1][0]
+    codec = folded([first]).codec
+    drawn = [codec.sample(generator(number, 0, "planned")) for number in range(6)]
+    plan = tuple({"config": config, "origin": "guess", "sd": 0.0} for config in drawn)
+    opened = replace(first, budget={"steps": 120}, plan=plan)  # type: ignore[arg-type]
+    budget = Budget(steps=120)
+    study, events = played(method, PROBLEM, events=[opened], budget=budget, workers=workers)
+    keys, planned = [Codec.key(arm.config) for arm in study.history.arms], list(map(Codec.key, drawn))
+    assert [key in planned for key in keys[:4]] == [True, False, True, False], "plan: it does not take turns"
+    assert [key for key in keys if key in planned] == planned[: len({*planned} & {*keys})], "plan: not in its order"
+    check_events(events)
+    check_survives_json(events)
+    check_cached_equals_fresh(method, events, most=20)
+    for cut in (1, len(events) // 3):
+        again = played(method, PROBLEM, events=events[:cut], budget=budget, workers=workers)[1]
+        assert list(again) == list(events), f"crash anywhere: cut after event {cut}, another log followed"
+    check_verification(study)
+
+
 def check_crash_anywhere(method: Method, events: Sequence[Event], cuts: int = 4) -> None:
     """Law 1: cut the log after any event, resume: the same log follows."""
     for cut in (len(events) * (2 * i + 1) // (2 * cuts) for i in range(cuts)):
@@ -177,7 +198,7 @@ def check_another_process(*methods: Method) -> None:
 
 
 def play_in_child() -> None:
-    """What :func:`check_another_process` runs: methods in, the events that they give out."""
+    """Read methods and write their events, for :func:`check_another_process`."""
     methods = pickle.load(sys.stdin.buffer)
     pickle.dump([played(method)[1] for method in methods], sys.stdout.buffer)
 
@@ -280,7 +301,7 @@ def check_reasons(events: Sequence[Event]) -> None:
 
 
 def check_survives_json(events: Sequence[Event]) -> None:
-    """What is written is what is read."""
+    """Check that everything written is read back equal."""
     for seq, event in enumerate(events):
         try:
             again = from_json(event.kind, event.at, to_json(event), seq)
@@ -299,6 +320,7 @@ METHOD_LAWS: dict[str, Callable[[Play], None]] = {
     "crash anywhere": lambda play: check_crash_anywhere(play.method, play.events),
     "verify": lambda play: check_verification(play.study),
     "known results": lambda play: check_known(play.method),
+    "plan": lambda play: check_plan(play.method),
     "several objectives": lambda play: check_several(play.method),
     "other budgets": lambda play: check_other_budgets(play.method),
 }
@@ -321,7 +343,7 @@ class WatchedMethod:
 
 @contextmanager
 def pure(history: History) -> Iterator[None]:
-    """In here the history must stay as it is, global randomness unused, and the clock is years ahead."""
+    """In here the history must not change, global randomness unused, and the clock is years ahead."""
     before, generators = _contents(history), _global_generators()
     with _another_time():
         yield
@@ -350,7 +372,7 @@ def check_decision(decision: Decision, history: History) -> None:
 
 
 def _check_plain(decision: Start | Continue | Replicate) -> None:
-    """What a decision writes into the log is made of plain values."""
+    """Check that a decision writes only plain values into the log."""
     for what in (decision.explanation, written_state(decision.state)):
         try:
             json.dumps(what, allow_nan=False)

@@ -1,4 +1,4 @@
-"""The contract of a log: what it appends is what it reads, at the position that was expected, or not at all."""
+"""The contract of a log: it appends at the expected position or not at all, and reads what it appended."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EVERY_KIND: tuple[Event, ...] = (
 
 
 def check_log(open_again: Callable[[], EventLog], damage: Callable[[int, int], None] | None = None) -> None:
-    """``open_again`` opens the same storage, empty at first, each time it is called; also from other threads.
+    """``open_again`` opens the same storage, empty at first, each time it is called, from other threads too.
 
     For a log that outlives its process, ``damage(study, position)`` changes the stored reading at that position.
     """
@@ -71,7 +71,7 @@ def no_conflict() -> Iterator[None]:
 
 
 def check_studies(open_again: Callable[[], EventLog]) -> None:
-    """Studies are listed oldest first, found by name, and created once, whoever looks."""
+    """Studies are listed oldest first, found by name, and created once, from any handle."""
     log = open_again()
     assert log.studies() == [], "the storage is not empty at first"
     assert log.find("b") is None, "a study was found that was never created"
@@ -87,7 +87,7 @@ def check_studies(open_again: Callable[[], EventLog]) -> None:
 
 
 def check_append(open_again: Callable[[], EventLog]) -> None:
-    """What is read is what was appended, in order, from any position, for this study alone."""
+    """Check that events are read as appended, in order, from any position, for this study alone."""
     log = open_again()
     study, other = log.create("append", OPENED), log.create("another", OPENED)
     log.append(study, [REPORTED], 1)
@@ -189,13 +189,13 @@ def check_heartbeats(open_again: Callable[[], EventLog]) -> None:
     one.beat(study, "b")
     first = two.beats(study)
     assert first.keys() == {"a", "b"}, f"heartbeats: a and b sent one, and the log has {sorted(first)}"
-    assert not two.beats(other), "heartbeats: a study has those of another one"
+    assert not two.beats(other), "heartbeats: a study has the heartbeats of another one"
     time.sleep(0.02)
     one.beat(study, "a")
     again = two.beats(study)
-    assert again["b"][0] == first["b"][0], "heartbeats: that of another worker was changed"
+    assert again["b"][0] == first["b"][0], "heartbeats: the heartbeat of another worker was changed"
     assert again["a"][0] > first["a"][0], "heartbeats: the time of the second one is not later"
-    assert again["a"][1] < again["b"][1] < 60, "heartbeats: the ages are not those of the last ones"
+    assert again["a"][1] < again["b"][1] < 60, "heartbeats: the ages do not belong to the last heartbeats"
 
 
 def check_advisory_lock(open_again: Callable[[], EventLog]) -> None:

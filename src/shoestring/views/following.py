@@ -14,12 +14,12 @@ class Followed:
         number = log.find(checked_name(name))
         if number is None:
             raise StudyNotFound(f"there is no study {name!r}; the storage holds {', '.join(map(repr, log.studies()))}")
-        self._log, self._number = log, number
+        self._log, self.number = log, number
         self.trace = Trace(name, again=lambda: log.read(number, 0))
         self.update()
 
     def update(self) -> bool:
         """Read what was appended; whether there was anything."""
-        events = self._log.read(self._number, self.trace.history.position)
+        events = self._log.read(self.number, self.trace.history.position)
         self.trace.extend(events)
         return bool(events)

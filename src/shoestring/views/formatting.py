@@ -1,4 +1,4 @@
-"""How values are shown to people: the same in the live display and on the command line."""
+"""Formats of values for people: the same in the live display and on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def number(value: object) -> str:
-    """A number short enough to read; anything else as it is.
+    """Format a number so that it is short enough to read; anything else unchanged.
 
     >>> from shoestring.views.formatting import number
     >>> number(0.012345678), number(96), number("relu")
@@ -92,7 +92,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(at: float, pattern: str = "%Y-%m-%d %H:%M:%S UTC") -> str:
-    """A time stamp as a date and a time; seconds of a virtual clock, and what no calendar has, as they are."""
+    """Format a time stamp as date and time; seconds of a virtual clock, and times beyond the calendar, as numbers."""
     if _EARLIEST <= at < _LATEST:
         return datetime.fromtimestamp(at, UTC).strftime(pattern)
     return f"{at:.4g} s"

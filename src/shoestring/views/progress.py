@@ -1,4 +1,4 @@
-"""How far a study is, and when it will probably end."""
+"""The progress of a study, and when it will probably end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def seconds_left(history: History) -> float | None:
 
 
 def end_line(history: History) -> str:
-    """When the study will probably end, in words; empty if that cannot be said."""
+    """Return when the study will probably end, in words; empty if that cannot be said."""
     left = seconds_left(history)
     if left is None:
         return ""

@@ -1,4 +1,4 @@
-"""Which trials to show and in which order, as typed by a person: ``rate<0.1 and state=failed``.
+"""Conditions and orders of trials, as a person types them: ``rate<0.1 and state=failed``.
 
 A condition is a column, a comparison and a value. Nothing is evaluated as code.
 """
@@ -36,7 +36,7 @@ class Condition:
     value: float | str
 
     def holds(self, row: dict[str, Any]) -> bool:
-        """Whether a row fulfils it; a row without a value in the column does not."""
+        """Return whether a row fulfils it; a row without a value in the column does not."""
         found = row.get(self.column)
         if found is None:
             return False
@@ -62,8 +62,8 @@ def parsed(text: str) -> list[Condition]:
         match = _CONDITION.fullmatch(part)
         if match is None:
             raise ReadingError(
-                f"{part.strip()!r} is no condition; write a column, one of {' '.join(_OPERATORS)} and a value, such as "
-                "'rate<0.1', and several with 'and'"
+                f"{part.strip()!r} is not a condition; write a column, one of {' '.join(_OPERATORS)} and a value, "
+                "such as 'rate<0.1', and several with 'and'"
             )
         column, comparison, value = match.groups()
         found.append(Condition(column, comparison, _value(value)))
@@ -100,7 +100,7 @@ def cells_of(trial: TrialRecord, sign: float) -> tuple[Any, ...]:
 
 
 def columns_of(history: History) -> list[str]:
-    """The columns of all trials: those of every study, then the parameters."""
+    """List the columns of all trials: first the fixed ones, then the parameters."""
     parameters = history.codec.space.keys()
     return [*_COLUMNS, *(f"config.{name}" if name in _COLUMNS else name for name in parameters)]
 

@@ -52,7 +52,9 @@ def state_words(state: str, over: bool) -> str:
 
 
 def states(history: History, over: bool | None = None) -> str:
-    """How many trials are in which state; ``over`` if it is known better than from the log that the study is over."""
+    """Return how many trials are in which state; ``over`` if it is known better than from the log that the study is
+    over.
+    """
     over = is_over(history) if over is None else over
     counts = count_states(history.trials)
     return ", ".join(f"{count} {state_words(state, over)}" for state, count in counts.items()) or "none yet"
@@ -91,7 +93,7 @@ def _state_by_method(study: HasState) -> str:
 
 
 def recommended(history: History) -> Best | None:
-    """What a study recommends; without the advice of its method if that is not known in this process."""
+    """Find the recommendation of a study; without the advice of its method if this process does not know it."""
     return advised_best(history, lambda: rebuilt(history.opened.method))
 
 

@@ -1,4 +1,4 @@
-"""What a person wants to know of a study, as records: the account of its budget, its failures, its turning points.
+"""Summaries of a study as records: the account of its budget, its failures, its turning points.
 
 The report, the dashboard and the terminal show these; all of it follows from the log.
 """
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Account:
-    """One unit of the budget: what was spent on trials by how they ended, what running ones may use, what is left.
+    """One unit of the budget: spent on trials by how they ended, reserved for running ones, and left.
 
     ``limit`` and ``left`` are None where the budget has no limit in this unit.
     """
@@ -33,7 +33,7 @@ class Account:
 
 
 def accounts(trace: Trace) -> list[Account]:
-    """The account of every unit that is limited or was used; what was spent on the parts adds up to ``spent``."""
+    """Account for every unit that is limited or was used; the parts add up to ``spent``."""
     ledger, limits = trace.history.ledger, trace.history.ledger.budget.limits()
     found = []
     for unit, spent in ledger.spent().items():

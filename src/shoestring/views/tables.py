@@ -17,7 +17,7 @@ class Table(NamedTuple):
 
 
 def account_table(trace: Trace) -> Table:
-    """The exact account of the budget: what was spent on trials by how they ended."""
+    """Show the exact account of the budget: the amounts spent on trials, by how they ended."""
     rows = accounts(trace)
     kinds = [state for state in STATES if any(state in row.spent_on for row in rows)]
     over = is_over(trace.history)
@@ -53,6 +53,6 @@ def failure_table(trace: Trace) -> Table:
 
 
 def turning_table(trace: Trace) -> Table:
-    """What the method said when a grant led to a new best value."""
+    """List the method's reasons for the grants that led to a new best value."""
     rows = [(f"{100 * p.share:.0f} %", p.trial, p.reason, p.outcome) for p in turning_points(trace)]
     return Table(["budget spent", "trial", "what the method said", "what came of it"], rows)

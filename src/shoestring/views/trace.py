@@ -1,6 +1,6 @@
 """The log of a study in the form that plots, the report and the dashboard read.
 
-A trace folds the events once and keeps what a history alone forgets: what was spent after each event, and on what. It
+A trace folds the events once and keeps what a history alone forgets: the amount spent after each event, and its use. It
 can be continued with new events, so that a page of a running study does not read the log again.
 """
 
@@ -37,9 +37,9 @@ class HasEvents(Protocol):
 class Span:
     """One stretch of a trial on one worker: from a grant or a takeover until it paused or ended.
 
-    ``position`` is that of its first event in the log. ``goal`` is the step that it was meant to reach and ``step`` the
-    one that it did reach. ``how`` is the state of the trial at the end. ``charged`` is what the budget paid for it, in
-    the order of ``UNITS``; seconds during which several trials ran are divided between them.
+    ``position`` is the position of its first event in the log. ``goal`` is the step that it was meant to reach and
+    ``step`` the one that it did reach. ``how`` is the state of the trial at the end. ``charged`` is what the budget
+    paid for it, in the order of ``UNITS``; seconds during which several trials ran are divided between them.
     """
 
     worker: str
@@ -131,7 +131,7 @@ class Trace:
             span.charged[unit] += after[unit + 1] - before[unit + 1]
 
     def seconds(self, span: Span) -> float:
-        """What a span has used of the time, also if it goes on."""
+        """Compute the time that a span has used, even if it goes on."""
         running, since = self._open.get(span.trial, (None, 0.0))
         return span.charged[2] + (self._seconds - since if running is span else 0.0)
 
@@ -139,7 +139,7 @@ class Trace:
         return self.seconds(span) if unit == "seconds" else span.charged[UNITS.index(unit)]
 
     def spent(self, unit: str) -> Array:
-        """What was spent of a unit after each event."""
+        """Return the amount spent of a unit after each event."""
         return np.array([row[UNITS.index(unit) + 1] for row in self.balances])
 
     def times(self) -> Array:
@@ -150,7 +150,7 @@ class Trace:
 
     @property
     def unit(self) -> str:
-        """The unit of the budget of which the largest share is spent."""
+        """Find the unit of the budget with the largest share spent."""
         return leading_unit(self.history)
 
     @property
@@ -159,11 +159,11 @@ class Trace:
         return [(trial.index, step, self.history.sign * loss) for trial, step, loss in self.history.readings]
 
     def best(self) -> Best | None:
-        """What the study recommends."""
+        """Return the recommendation of the study."""
         return recommended(self.history)
 
     def why_empty(self) -> str:
-        """Why there is nothing to draw, in a sentence; empty if there is a reading."""
+        """Return why there is nothing to draw, in a sentence; empty if there is a reading."""
         trials = self.history.trials
         if self.reported:
             return ""
@@ -176,7 +176,7 @@ class Trace:
         return f"There is no reading yet: {states(self.history)}."
 
     def why_no_runs(self) -> str:
-        """Why there is nothing to draw of the budget and the workers, in a sentence; empty if something was run."""
+        """Return why there is nothing to draw of the budget and the workers; empty if something was run."""
         return "" if self.spans else self.why_empty() or "Nothing was run yet: all results come from elsewhere."
 
 
@@ -190,5 +190,5 @@ def trace_of(source: Source) -> Trace:
     if isinstance(source, HasEvents):
         return Trace(source.name, source.events(), source.events)
     if isinstance(source, str) or not isinstance(source, Iterable):
-        raise MethodError(f"{source!r} is no study; give an ss.Study, such as ss.Study.load('study.db', 'name')")
+        raise MethodError(f"{source!r} is not a study; give an ss.Study, such as ss.Study.load('study.db', 'name')")
     return Trace("", source)

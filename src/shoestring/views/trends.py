@@ -14,7 +14,7 @@ _POINTS = 40
 
 
 def leading_unit(history: History) -> str:
-    """The unit of the budget of which the largest share is spent; steps if that is as good as any."""
+    """Find the unit of the budget with the largest share spent; steps if there is a tie."""
     ledger = history.ledger
     spent = {unit: ledger.spent()[unit] / limit for unit, limit in ledger.budget.limits().items()}
     return max(spent, key=lambda unit: spent[unit])
@@ -32,7 +32,7 @@ def trend_rows(history: History) -> Iterator[tuple[str, str]]:
 
 
 def _burn_down(history: History) -> str:
-    """What was left of the budget at each grant, and what is left now."""
+    """Compute what was left of the budget at each grant, and what is left now."""
     unit = leading_unit(history)
     limit, place = history.ledger.budget.limits()[unit], UNITS.index(unit)
     left = [limit - row[place] for row in history.spent_before] + [limit - history.ledger.spent()[unit]]

@@ -1,4 +1,6 @@
-"""What a person can do on a study's page, if the dashboard allows it: each is an event in the log.
+"""What a person can do on a study's page, if the dashboard allows it: an event in the log, or refused with a reason.
+
+Renaming and deleting change the whole log at once, which no event can say.
 
 The forms hold a secret that only the pages have, so that no other site can send them.
 """
@@ -11,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.core.event_log import EventLog
-from shoestring.errors import ReadingError
+from shoestring.core.remarks import ARCHIVED
+from shoestring.errors import MethodError, ReadingError
 from shoestring.study import Study
+from shoestring.web.links import url
 
 Form = Mapping[str, str]
 
@@ -26,10 +30,13 @@ def _stop(study: Study, form: Form) -> None:
 
 
 def _release(study: Study, form: Form) -> None:
-    given = form.get("trial", "")
+    study.release(_trial_number(form.get("trial", "")), "it was released on the dashboard")
+
+
+def _trial_number(given: str) -> int:
     if not (given.isascii() and given.isdecimal() and len(given) < 16):
-        raise ReadingError(f"the trial is {given!r:.80}; it must be the number of a running trial")
-    study.release(int(given), "it was released on the dashboard")
+        raise ReadingError(f"the trial is {given!r:.80}; it must be the number of a trial")
+    return int(given)
 
 
 def _enqueue(study: Study, form: Form) -> None:
@@ -51,7 +58,39 @@ def _value(parameter: Any, given: str) -> Any:
         return given
 
 
+def _note(study: Study, form: Form) -> None:
+    trial = form.get("trial", "")
+    if trial:
+        study.annotate(_trial_number(trial), form.get("note", "").replace("\r\n", "\n"))
+    else:
+        study.note = form.get("note", "").replace("\r\n", "\n")
+
+
+def _tag(study: Study, form: Form) -> None:
+    own = [tag.strip() for tag in form.get("tags", "").split(",")]
+    study.tags = [*(tag for tag in own if tag), *(tag for tag in study.tags if tag == ARCHIVED)]
+
+
+def _archive(study: Study, form: Form) -> None:
+    study.archive(form.get("undo", "") == "")
+
+
+def _rename(study: Study, form: Form) -> None:
+    study.rename(form.get("name", "").strip())
+
+
+def _delete(study: Study, form: Form) -> None:
+    if form.get("name", "") != study.name:
+        raise MethodError(f"nothing was deleted: to delete this study for good, type its name, {study.name!r}")
+    study.delete()
+
+
 ACTIONS: dict[str, Callable[[Study, Form], None]] = {
+    "note": _note,
+    "tags": _tag,
+    "archive": _archive,
+    "rename": _rename,
+    "delete": _delete,
     "budget": _change_budget,
     "stop": _stop,
     "release": _release,
@@ -59,6 +98,11 @@ ACTIONS: dict[str, Callable[[Study, Form], None]] = {
 }
 
 
-def act(storage: str | Path | EventLog, name: str, action: str, form: Form) -> None:
-    """Do one of the actions."""
-    ACTIONS[action](Study.load(storage, name), form)
+def act(storage: str | Path | EventLog, name: str, action: str, form: Form) -> str:
+    """Do one of the actions, and return the address of the page that shows what came of it."""
+    study = Study.load(storage, name)
+    ACTIONS[action](study, form)
+    trial = form.get("trial", "") if action == "note" else ""
+    if action == "delete":
+        return "/"
+    return url("study", study.name, *(("trial", _trial_number(trial)) if trial else ()))

@@ -15,7 +15,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -27,6 +27,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 
 from shoestring import plots
+from shoestring.core.events import Event
 from shoestring.core.history import TrialRecord
 from shoestring.errors import MethodError, ShoestringError
 from shoestring.objectives.folders import open_file
@@ -34,10 +35,10 @@ from shoestring.plots.picture import Picture, drawable
 from shoestring.views.trace import Trace
 from shoestring.web import pages, study_page, trial_page
 from shoestring.web.actions import ACTIONS, act
+from shoestring.web.artefacts import artefacts, image_type
 from shoestring.web.charts import CHARTS, Chart, chosen_options, draw, plotly_script, rendered
-from shoestring.web.files import download, files_of_trial
+from shoestring.web.files import download, files_of_trial, inline_image
 from shoestring.web.guard import Guard, read_body
-from shoestring.web.links import url
 from shoestring.web.reader import Reader, ReaderThread, Storage
 from shoestring.web.trial_table import trials_json
 
@@ -92,12 +93,13 @@ class Dashboard:
             Route(f"{study}/curves", self._picture(self.quick, _chosen_curves)),
             Route(f"{study}/compare", self._html(self.quick, _compare_trials)),
             Route(f"{study}/do/{{action}}", self.act, methods=["POST"]),
-            Route(trial, self._html(self.slow, lambda *given: trial_page.trial_page(*_trial_content(*given)))),
+            Route(trial, self._html(self.slow, self.trial)),
             Route(
                 f"{trial}/fragment",
                 self._html(self.slow, lambda *given: trial_page.trial_body(*_trial_content(*given))),
             ),
             Route(f"{trial}/file/{{path:file}}", self.file),
+            Route(f"{trial}/image/{{path:file}}", self.image),
         ]
 
     def _html(self, thread: ReaderThread, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
@@ -147,6 +149,10 @@ class Dashboard:
         seen = study_page.Seen(trace, reader.workers(trace), reader.checkpoint(trace), self._secret)
         return study_page.study_page(seen, reader.version(trace.name))
 
+    def trial(self, reader: Reader, request: Request) -> str:
+        trace, trial, events, kept, version = _trial_content(reader, request)
+        return trial_page.trial_page(trace, trial, events, kept, version, self._secret)
+
     def study_head(self, reader: Reader, request: Request) -> str:
         trace = reader.trace(_name(request))
         return study_page.study_head(
@@ -179,14 +185,23 @@ class Dashboard:
         if action not in ACTIONS:
             raise HTTPException(404, f"there is no such action; there are {', '.join(ACTIONS)}")
         try:
-            await self.slow.ask(lambda _: act(self._storage, _name(request), action, form))
+            place = await self.slow.ask(lambda _: act(self._storage, _name(request), action, form))
         except ShoestringError as error:
             raise HTTPException(400, str(error)) from None
-        return RedirectResponse(url("study", _name(request)), 303)
+        return RedirectResponse(place, 303)
 
     async def file(self, request: Request) -> Response:
         found = await self.quick.ask(_file, request)
         return download(found, request.path_params["path"].rpartition("/")[2])
+
+    async def image(self, request: Request) -> Response:
+        """An image that a trial shows; what does not start like one is not there."""
+        found = await self.quick.ask(_file, request)
+        kind = image_type(found)
+        if kind is None:
+            found.close()
+            raise HTTPException(404, "there is no such image")
+        return inline_image(found, kind)
 
     async def static(self, request: Request) -> Response:
         name = request.path_params["file"]
@@ -293,16 +308,13 @@ def _chosen_studies(reader: Reader, request: Request) -> list[Trace]:
     return [reader.trace(name) for name in names]
 
 
-def _trial_content(reader: Reader, request: Request) -> tuple[Any, ...]:
+def _trial_content(reader: Reader, request: Request) -> tuple[Trace, TrialRecord, list[Event], trial_page.Kept, str]:
     trace = reader.trace(_name(request))
     trial = _trial(trace, request.path_params["index"])
-    return (
-        trace,
-        trial,
-        trace.events(),
-        files_of_trial(_folder(reader, trace.name, trial.index)),
-        reader.version(trace.name),
-    )
+    folder = _folder(reader, trace.name, trial.index)
+    files = files_of_trial(folder)
+    shown = artefacts(folder, files, below=reader.log.directory())
+    return trace, trial, trace.events(), trial_page.Kept(files, shown), reader.version(trace.name)
 
 
 def _folder(reader: Reader, name: str, trial: int) -> Path:

@@ -56,6 +56,7 @@ class Overview:
     started: float | None = None
     seconds: float = 0.0
     curve: tuple[float, ...] = ()
+    tags: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -69,7 +70,7 @@ def _overview(trace: Trace, state: str) -> Overview:
         trace.name, history.position, state, method_name(history.opened.method), spent, len(history.trials),
         None if best is None else best.value,
         trace.spans[0].begin + history.drift if trace.spans else None,
-        history.ledger.seconds, tuple(best_so_far(history)),
+        history.ledger.seconds, tuple(best_so_far(history)), history.tags,
     )  # fmt: skip
 
 
@@ -99,6 +100,9 @@ class Reader:
             return read()
 
     def _updated(self, name: str) -> Trace:
+        known = self._followed.get(name)
+        if known is not None and self.log.find(name) != known.number:  # it was deleted, or is called otherwise
+            del self._followed[name]
         if name not in self._followed:
             with gc_paused():
                 self._followed[name] = Followed(self.log, name)

@@ -8,15 +8,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from shoestring.core.front import members
 from shoestring.core.heartbeats import WorkerRecord
+from shoestring.core.history import History
+from shoestring.core.remarks import ARCHIVED
 from shoestring.views.configurations import as_options, as_python, as_yaml
-from shoestring.views.formatting import best_line, cut, duration, method_name, moment, number, short_path
+from shoestring.views.formatting import best_line, cut, duration, method_name, moment, number, settings, short_path
 from shoestring.views.progress import end_line, progress_of
-from shoestring.views.states import brief_state, is_over, states
+from shoestring.views.states import brief_state, states
 from shoestring.views.tables import Table, account_table, failure_table, turning_table
 from shoestring.views.trace import Trace
 from shoestring.web.charts import Chart, charts_of, controls
 from shoestring.web.links import url
+from shoestring.web.markdown import markdown
 from shoestring.web.pages import page
 from shoestring.web.rendering import render
 
@@ -33,6 +37,7 @@ PARTS: dict[str, tuple[Callable[[Trace], Table], str]] = {
 }
 # Rows of running trials and workers.
 _MOST_ROWS = 20
+_MOST_FRONT = 30
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,14 @@ def _head(seen: Seen) -> dict[str, Any]:
         "best": best,
         "best_value": "" if best is None else number(best.value),
         "best_line": "" if best is None else best_line(best, history).partition(" ")[2],
+        "objectives": list(history.opened.objectives or ()),
         "config": Table(["parameter", "value"], [] if best is None else list(best.config.items())),
         "copies": {} if best is None else copies_of(best.config),
         "checkpoint": seen.checkpoint and short_path(seen.checkpoint),
         "why_empty": cut(trace.why_empty()),
+        "note": markdown(history.note) if history.note else "",
+        "tags": history.tags,
+        "front": _front(trace),
         "workers": _worker_table(seen.workers),
         "more_workers": len(seen.workers) - _MOST_ROWS,
         "running": list(islice(history.running.values(), _MOST_ROWS)),
@@ -83,16 +92,33 @@ def _head(seen: Seen) -> dict[str, Any]:
     }
 
 
+def _front(trace: Trace) -> list[tuple[int, list[str], str]]:
+    """The trial, the values and the configuration of each member of the front; nothing with one objective."""
+    history = trace.history
+    if not history.goals.several:
+        return []
+    found = members(history)[:_MOST_FRONT]
+    return [(one.trial, [number(value) for value in one.values.values()], settings(one.config)) for one in found]
+
+
 def _facts(trace: Trace) -> list[tuple[str, str]]:
     history = trace.history
-    goal = "largest" if history.opened.mode == "max" else "smallest"
     steps = f", at most {history.max_resource} steps a trial" if (history.max_resource or 1) > 1 else ""
-    facts = [("method", f"{method_name(history.opened.method)}{steps}"), ("goal", f"the {goal} value")]
+    facts = [("method", f"{method_name(history.opened.method)}{steps}"), ("goal", _goal(history))]
     if trace.spans:
         facts.append(("started", moment(trace.spans[0].begin + history.drift)))
     facts.append(("last event", moment(history.now + history.drift)))
     facts.append(("ran for", duration(history.ledger.seconds)))
     return facts
+
+
+def _goal(history: History) -> str:
+    """The objectives and the constraints, in words."""
+    opened = history.opened
+    goals = ", ".join(f"{name} ({mode})" for name, mode in (opened.objectives or {}).items())
+    goals = goals or f"the {'largest' if opened.mode == 'max' else 'smallest'} value"
+    bounds = ", ".join(f"{name} {text}" for name, text in (opened.constraints or {}).items())
+    return f"{goals}; {bounds}" if bounds else goals
 
 
 def _worker_table(workers: Sequence[WorkerRecord]) -> Table:
@@ -117,7 +143,8 @@ def study_page(seen: Seen, version: str) -> str:
         "study.html", trace.name, trace.name, url("study", trace.name, "events"), version, secret=seen.secret,
         start={name: start.get(name, "") for name in history.codec.space},
         first=_shown(trace, _FIRST), found=_shown(trace, _FOUND), went=_shown(trace, _WENT), why=_shown(trace, _WHY),
-        parts={name: if_empty for name, (_, if_empty) in PARTS.items()}, over=is_over(history), **_head(seen),
+        raw_note=history.note, own_tags=", ".join(tag for tag in history.tags if tag != ARCHIVED),
+        archived=ARCHIVED in history.tags, **_head(seen),
     )  # fmt: skip
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shoestring.core.events import Event
 from shoestring.core.history import TrialRecord
+from shoestring.core.planned import origin_of
 from shoestring.views.formatting import cut, duration, moment, number
 from shoestring.views.states import is_over, state_words
 from shoestring.views.tables import Table
 from shoestring.views.trace import Trace
+from shoestring.web.artefacts import Artefact
 from shoestring.web.links import query, url
+from shoestring.web.markdown import markdown
 from shoestring.web.pages import page
 from shoestring.web.rendering import render
 from shoestring.web.study_page import copies_of
@@ -23,21 +28,31 @@ _MOST_EVENTS, _LONGEST = 500, 20_000
 _ELSEWHERE = ("at", "drift", "kind", "trial", "seed")
 
 
-def trial_page(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Sequence[Path], version: str) -> str:
+@dataclass(frozen=True)
+class Kept:
+    """The files of a trial, and those among them that are shown."""
+
+    files: Sequence[Path]
+    shown: Sequence[Artefact]
+
+
+def trial_page(
+    trace: Trace, trial: TrialRecord, events: Sequence[Event], kept: Kept, version: str, secret: str | None
+) -> str:
     name = trace.name
     return page(
         "trial.html", f"Trial {trial.index}", name, url("study", name, "events"), version,
         curve=_curve(name, [trial.index]), last=len(trace.history.trials) - 1,
-        **_trial(trace, trial, events, files),
+        secret=secret, **_trial(trace, trial, events, kept),
     )  # fmt: skip
 
 
-def trial_body(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Sequence[Path], version: str) -> str:
+def trial_body(trace: Trace, trial: TrialRecord, events: Sequence[Event], kept: Kept, version: str) -> str:
     """The part of a trial's page that changes while it runs."""
-    return render("trial_body.html", study=trace.name, **_trial(trace, trial, events, files))
+    return render("trial_body.html", study=trace.name, **_trial(trace, trial, events, kept))
 
 
-def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Sequence[Path]) -> dict[str, Any]:
+def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], kept: Kept) -> dict[str, Any]:
     own = [(position, event) for position, event in enumerate(events) if _is_of(event, trial)]
     log = [
         (position, moment(event.at + event.drift), event.kind, _event_line(event))
@@ -47,18 +62,30 @@ def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], files: Seq
     return {
         "trial": trial,
         "state": state_words(trial.state, is_over(trace.history)),
+        "origin": origin_of(trace.history, trial),
         "told": "no reading yet" if trial.recommended is None else f"recommended: {_recommended(trace, trial)}",
         "took": duration(trial.seconds),
         "message": cut(trial.message, _LONGEST),
         "config": Table(["parameter", "value"], list(trial.config.items())),
         "copies": copies_of(trial.config),
-        "metrics": Table(["metric", "value"], [(name, number(value)) for name, value in trial.metrics.items()]),
+        "metrics": Table(["metric", "value"], [(name, _plain(value)) for name, value in trial.metrics.items()]),
         "grants": Table(["steps", "reason", "ended", "worker"], grants),
-        "files": files,
+        "files": kept.files,
+        "artefacts": kept.shown,
+        "image_url": url("study", trace.name, "trial", trial.index, "image"),
+        "notes": [markdown(note) for note in trial.notes],
+        "attributes": Table(
+            ["attribute", "value"], [(name, _plain(value)) for name, value in trial.attributes.items()]
+        ),
         "file_url": url("study", trace.name, "trial", trial.index, "file"),
         "events": len(own),
         "log": Table(["event", "time", "kind", "content"], log),
     }
+
+
+def _plain(value: object) -> str:
+    """A metric or an attribute, which can be any JSON."""
+    return number(value) if isinstance(value, (str, int, float)) else cut(json.dumps(value, default=str))
 
 
 def _curve(name: str, trials: Sequence[int]) -> str:
@@ -82,7 +109,9 @@ def compare_trials(trace: Trace, trials: Sequence[TrialRecord]) -> str:
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
     rows: list[tuple[str, ...]] = [("recommended", *(_recommended(trace, trial) for trial in trials))]
     rows += [(name, *(number(trial.config.get(name, "-")) for trial in trials)) for name in names]
-    rows += [(name, *(number(trial.metrics.get(name, "-")) for trial in trials)) for name in metrics]
+    rows += [(name, *(_plain(trial.metrics.get(name, "-")) for trial in trials)) for name in metrics]
+    attributes = list(dict.fromkeys(name for trial in trials for name in trial.attributes))
+    rows += [(name, *(_plain(trial.attributes.get(name, "-")) for trial in trials)) for name in attributes]
     rows.append(("state", *(state_words(trial.state, over) for trial in trials)))
     rows.append(("step", *(str(trial.step) for trial in trials)))
     rows.append(("ran for", *(duration(trial.seconds) for trial in trials)))

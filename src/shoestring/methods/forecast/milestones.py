@@ -36,13 +36,21 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
     """
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
-    return max(_further(history, last) if 2 * len(history.arms) < startup else 1, trusted)
+    return max(_further(history, last, 40) if 2 * len(history.arms) < startup else 1, trusted)
 
 
-def _further(history: History, last: int) -> int:
+def first_step_compared(history: History, last: int, trusted: int) -> int:
+    """How far a planned configuration is trained first, and the random ones that it is compared with."""
+    if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
+        return last
+    return max(_further(history, last, 20), trusted)
+
+
+def _further(history: History, last: int, parts: int) -> int:
     """How far half of the random configurations go, so that something can contradict early readings that mislead.
 
-    A ninth of a full training but at least two steps. All of them together get about an eighth of the budget at most.
+    A ninth of a full training but at least two steps, and at most one of so many parts of what is left. With
+    40, all of them together get about an eighth of the budget at most.
     """
-    most = min(max(2, last / 9), remaining_steps(history) / 40) if last > 4 else 1
+    most = min(max(2, last / 9), remaining_steps(history) / parts) if last > 4 else 1
     return max((m for m in milestones(last) if m <= most), default=1)

@@ -12,13 +12,13 @@ import numpy as np
 from shoestring.core.decisions import Continue, Decision, Start
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.options import check_choices, check_number, check_whole
-from shoestring.core.untried import first_enqueued
+from shoestring.core.planned import next_given, verdict
 from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.forecast.checks import worse_half
 from shoestring.methods.forecast.failures import failures_in_words
 from shoestring.methods.forecast.forecasts import Forecasts
-from shoestring.methods.forecast.milestones import first_step, milestones, next_milestone
+from shoestring.methods.forecast.milestones import first_step, first_step_compared, milestones, next_milestone
 from shoestring.methods.forecast.prices import (
     measured_prices,
     prices_in_words,
@@ -80,11 +80,14 @@ class Forecast:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
         last = top_resource(history, "forecast")
         startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
+        if history.opened.plan and verdict(history) == "lost":
+            startup += 2
         trusted = self._trusted(history, last)
         first = first_step(history, last, startup, trusted.step)
-        if history.queue:
-            enqueued = first_enqueued(history)
-            return Start(first, enqueued.reason, enqueued.config)
+        given = next_given(history)
+        if given is not None:
+            first = first_step_compared(history, last, trusted.step) if given.first else first
+            return Start(first, given.reason, given.config, given.explanation)
         informed = any(
             step in milestones(last, trusted.step) and not trial.replicate for trial, step, _ in history.readings
         )

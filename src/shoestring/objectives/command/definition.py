@@ -26,7 +26,7 @@ from shoestring.errors import ObjectiveError
 if TYPE_CHECKING:
     from shoestring.objectives.trial import Trial
 
-# What a command may name beside the parameters of the space.
+# The names that a command may use in addition to the parameters of the space.
 PLACEHOLDERS = ("start", "until", "directory", "seed", "trial", "arm", "replicate", "worker", "device")
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}\s\"']+)\}")
@@ -40,7 +40,7 @@ class Command:
     ``argv`` is the program and its arguments. In each of them ``{name}`` stands for a parameter of the space, or for
     ``{start}`` and ``{until}`` (the last step that is done, and the one to train to), ``{directory}`` (the trial's own
     folder), ``{seed}``, ``{trial}``, ``{arm}``, ``{replicate}``, ``{worker}`` or ``{device}``; ``{{`` and ``}}`` are
-    braces. Texts are passed as they are, other values as JSON. An argument that names a parameter which is not active
+    braces. Texts are passed unchanged, other values as JSON. An argument that names a parameter which is not active
     is left out, with the option before it.
 
     The command prints its value as a number in the last line of its standard output, or as JSON lines, such as
@@ -67,7 +67,7 @@ class Command:
         if isinstance(self.argv, str):
             raise ObjectiveError(
                 f"the command is the text {self.argv!r}; give a list of arguments, such as {shlex.split(self.argv)!r}: "
-                "there is no shell that would split it"
+                "no shell splits it"
             )
         if not isinstance(self.argv, Sequence) or not self.argv or not all(isinstance(a, str) for a in self.argv):
             raise ObjectiveError(f"the command is {self.argv!r}; it must be a list of texts, the program first")
@@ -103,11 +103,11 @@ class Command:
 
     @property
     def iterative(self) -> bool:
-        """Whether the command gives a reading after each step; otherwise it is a black box."""
+        """Return whether the command gives a reading after each step; otherwise it is a black box."""
         return self.steps is not None or "until" in self.named()
 
     def named(self) -> set[str]:
-        """What the placeholders of the command name."""
+        """List the names of the placeholders of the command."""
         texts = (*self.argv, self.file or "")
         return {found for text in texts for found in _PLACEHOLDER.findall(text) if found}
 
@@ -155,11 +155,11 @@ class Command:
         return {name: value for name, value in asdict(self).items() if name != "argv"}
 
     def __str__(self) -> str:
-        """As one would type it; what a terminal would obey is shown as text."""
+        """Format the command as one would type it; control characters are escaped."""
         return "".join(c if c.isprintable() else repr(c)[1:-1] for c in shlex.join(self.argv))
 
     def arguments(self, trial: Trial, start: int, until: int) -> list[str]:
-        """What is run for a trial, from one step to another."""
+        """Fill in the command for a trial, from one step to another."""
         values = self._values(trial, start, until)
         filled: list[str] = []
         for before, argument in zip(("", *self.argv), self.argv, strict=False):
@@ -200,7 +200,7 @@ class Command:
 
 
 def _is_option(argument: str) -> bool:
-    """Whether an argument names what comes after it: not "--", nor a value, which may be a negative number."""
+    """Return whether an argument names what comes after it: not "--", nor a value, which may be a negative number."""
     return argument.startswith("-") and argument != "--" and not _PLACEHOLDER.search(argument)
 
 
@@ -212,12 +212,12 @@ def _filled(argument: str, values: Mapping[str, Any]) -> str:
 
 
 def as_argument(value: Any) -> str:
-    """A value as a program is given it: a text as it is, anything else as JSON."""
+    """Convert a value to an argument of a program: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def is_command(place: str) -> bool:
-    """Whether what a log names as its objective is a command."""
+    """Return whether what a log names as its objective is a command."""
     return place.startswith(_MARK)
 
 

@@ -1,4 +1,4 @@
-"""What a command printed, as readings: lines with a number, or lines of JSON."""
+"""The output of a command as readings: lines with a number, or lines of JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_SHOWN = 120
 
 
 class Line(NamedTuple):
-    """A line that holds a reading, and of which step it is, if it says so."""
+    """A line that holds a reading, and its step, if the line says so."""
 
     step: int | None
     reading: Reading
@@ -55,7 +55,7 @@ def _of_json(text: str, value: str | None) -> Line | None:
 
 
 def _only_value(given: dict[str, Any]) -> str:
-    """The key of the value where nobody has named it: "value", or the only number beside the step."""
+    """Find the key of the value if the user did not name it: "value", or the only number next to the step."""
     numbers = [key for key, value in given.items() if _is_number(value) and key not in ("step", *_OWN)]
     if "value" in given or not numbers:
         return "value"

@@ -1,6 +1,6 @@
-"""The process of a command, which ends together with the one that started it.
+"""The process of a command, which ends together with the process that started it.
 
-The command is the leader of a process group of its own: what it started itself ends with it, and Ctrl-C in a terminal
+The command is the leader of a process group of its own: its child processes end with it, and Ctrl-C in a terminal
 does not reach it before we decide what becomes of it. If the process that runs the study is killed, a second, tiny
 process, the guard, notices that and ends the groups that are left.
 """
@@ -29,7 +29,7 @@ GRACE = 3.0
 # Seconds between two looks whether a command has ended whose output is kept open by a process that it left behind.
 _LOOK = 0.05
 _LONGEST_LINE = 1 << 20
-# A pipe holds no more: what comes after that from a command that has ended is of a process that it left behind.
+# A pipe holds no more: output after that comes from a process that the command left behind.
 _LARGEST_PIPE = 1 << 20
 _TAIL_BYTES, _TAIL_LINES = 4096, 6
 # Bytes of standard error that are kept before all but the last are dropped.
@@ -64,7 +64,7 @@ def _guarded(order: str) -> None:
         try:
             os.write(_guard, f"{order}\n".encode())
             return
-        except OSError:  # somebody has killed the guard
+        except OSError:  # the guard was killed
             _forget_guard()
 
 
@@ -72,7 +72,7 @@ def _started_guard() -> int:
     read, write = os.pipe()
     command = [sys.executable, "-I", "-S", "-c", _GUARD, str(GRACE)]
     started = subprocess.Popen(command, stdin=read, stdout=subprocess.DEVNULL, start_new_session=True, cwd="/")
-    started.returncode = 0  # nobody waits for it: it ends after this process
+    started.returncode = 0  # it is not waited for: it ends after this process
     os.close(read)
     return write
 
@@ -113,7 +113,7 @@ class CommandProcess:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed on exit
-        # The command writes at the end of the file wherever that is, also after it was cut.
+        # The command writes at the end of the file wherever that is, even after it was cut.
         fcntl.fcntl(self._errors, fcntl.F_SETFL, fcntl.fcntl(self._errors, fcntl.F_GETFL) | os.O_APPEND)
         process = None
         try:
@@ -139,11 +139,11 @@ class CommandProcess:
         self._process.stdout.close()
 
     def lines(self) -> Iterator[str]:
-        """The lines of its output, each as soon as it is there, until the command ends."""
+        """Iterate over the lines of its output as they arrive, until the command ends."""
         assert self._process.stdout is not None
         output, rest, left = self._process.stdout.fileno(), b"", _LARGEST_PIPE
         while left > 0:
-            ended = self._process.poll() is not None  # asked first: what it printed before is in the pipe
+            ended = self._process.poll() is not None  # checked first: the output from before is in the pipe
             self._cut_errors()
             if select.select([output], [], [], 0.0 if ended else _LOOK)[0]:
                 data = os.read(output, 1 << 16)
@@ -220,7 +220,7 @@ def _started(arguments: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[by
         stdout=subprocess.PIPE,
         stderr=errors,
         start_new_session=True,
-        # Python keeps its output back when nobody looks at a terminal; a reading is of use at once.
+        # Python buffers its output if it is not a terminal; a reading is needed at once.
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
 

@@ -31,7 +31,7 @@ export function arrange() {
     body.append(...rows);
   }
   const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const archived = at("archived")?.checked ?? true;
+  const archived = at("archived").checked;
   for (const row of rows) {
     const text = row.textContent.toLowerCase();
     row.hidden = !words.every((word) => text.includes(word)) || ("archived" in row.dataset && !archived);
@@ -42,6 +42,6 @@ export function arrange() {
 
 if (at("filter")) {
   at("filter").addEventListener("input", arrange);
-  at("archived")?.addEventListener("change", arrange);
+  at("archived").addEventListener("change", arrange);
   arrange();
 }

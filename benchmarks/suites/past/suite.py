@@ -1,0 +1,29 @@
+"""Your own past, your own guess: what they save, and what they cost where they mislead.
+
+    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all; misleading pasts
+    python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
+    python benchmarks/past.py --table lcbench       # recorded tables, any configuration trained as the nearest row
+    python benchmarks/past.py --table black-boxes   # fcnet and hpobench_mlp, one value for each configuration
+    python benchmarks/past.py --figure saved        # the budget that is saved, by the number of past studies
+    python benchmarks/past.py --quick --json
+
+One worker. A seed draws six tasks; the past of each is finished studies of other tasks of its family, by the default
+method, each with a seed of its own. Errors are over seeds. With SHOESTRING_RUNS=FILE finished runs are kept.
+"""
+
+from __future__ import annotations
+
+from benchmarks.harness.common import main
+from benchmarks.suites.past import figures, tables
+
+TABLES = {
+    "yahpo": tables.yahpo,
+    "guesses": tables.guesses,
+    "lcbench": tables.lcbench,
+    "black-boxes": tables.black_boxes,
+}
+FIGURES = {"saved": figures.saved}
+
+
+def run() -> None:
+    main(__doc__, TABLES, FIGURES, seeds=8, quick_seeds=1)

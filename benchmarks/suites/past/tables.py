@@ -1,0 +1,108 @@
+"""Regret with a past or a guess, and its difference to the same studies without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from benchmarks.harness.common import Options
+from benchmarks.harness.measurements import Row, row
+from benchmarks.suites.past import families, optuna_enqueued
+from benchmarks.suites.past.families import Task
+from benchmarks.suites.past.settings import AT25, GUESSES, MISLEADING, NONE, PAST, Setting, drawn, regret
+
+# Seeds that no choice was made on.
+FIRST_SEED = 960
+TRAININGS, EVALUATIONS = (2, 5, 10), (10, 20, 40)
+# Without a past, for longer: how much budget would have been needed.
+LONGER = (20, 40)
+
+
+def yahpo(options: Options) -> list[Row]:
+    """One task of the surrogate left out: regret, and the difference to no past."""
+    tasks, seeds = families.yahpo_lcbench(), _seeds(options)
+    found = measured("yahpo", tasks, (NONE, *PAST, *MISLEADING, AT25), TRAININGS, seeds)
+    longer = measured("yahpo", tasks, (NONE,), LONGER, seeds) if not options.quick else {}
+    own = [*_rows(found, "trainings"), *_means(longer, "trainings"), *_saved({**found, **longer})]
+    return [*own, *optuna_enqueued.rows(tasks, seeds, TRAININGS)]
+
+
+def guesses(options: Options) -> list[Row]:
+    """Published guesses for three tasks: regret, and the difference to no guess."""
+    tasks = [task for task in families.yahpo_lcbench() if task.name in ("126026", "168910", "189906")]
+    return list(_rows(measured("yahpo", tasks, (NONE, *GUESSES), TRAININGS, _seeds(options)), "trainings"))
+
+
+def lcbench(options: Options) -> list[Row]:
+    """One recorded table left out: regret, and the difference to no past."""
+    found = measured("lcbench", families.lcbench(), (NONE, *PAST, *MISLEADING), TRAININGS, _seeds(options))
+    return [*_rows(found, "trainings"), *_saved(found)]
+
+
+def black_boxes(options: Options) -> list[Row]:
+    """One black box of a family left out: regret, and the difference to no past."""
+    settings = (NONE, PAST[0], PAST[3], *(Setting(each.label, each.kind, None) for each in MISLEADING))
+    seeds = _seeds(options)
+    parts = [measured("black boxes", tasks, settings, EVALUATIONS, seeds) for tasks in families.black_boxes()]
+    weights = [len(tasks) for tasks in families.black_boxes()]
+    both = {key: np.average([part[key] for part in parts], axis=0, weights=weights).tolist() for key in parts[0]}
+    return list(_rows(both, "evaluations"))
+
+
+Found = Mapping[tuple[Setting, int], Sequence[float]]
+
+
+def measured(
+    family: str, tasks: Sequence[Task], settings: Sequence[Setting], amounts: Sequence[int], seeds: Iterable[int]
+) -> dict[tuple[Setting, int], list[float]]:
+    """Per setting and budget, the mean regret over the tasks of each seed."""
+    found: dict[tuple[Setting, int], list[float]] = {(s, n): [] for s in settings for n in amounts}
+    for seed in seeds:
+        own = drawn(tasks, seed)
+        for setting, amount in found:
+            values = map(partial(_regret, family, tasks, setting, amount, seed), own)
+            found[setting, amount].append(float(np.mean(list(values))))
+    return found
+
+
+def _regret(family: str, tasks: Sequence[Task], setting: Setting, amount: int, seed: int, task: Task) -> float:
+    return regret(family, tasks, task, setting, amount, seed)
+
+
+def _seeds(options: Options) -> range:
+    return range(FIRST_SEED, FIRST_SEED + options.seeds)
+
+
+def _rows(found: Found, unit: str) -> Iterable[Row]:
+    yield from _means(found, unit)
+    for (setting, amount), values in found.items():
+        if setting != NONE:
+            gaps = np.subtract(values, found[NONE, amount]).tolist()
+            yield row(f"{setting.label}, {amount} {unit}, difference to none", gaps)
+
+
+def _means(found: Found, unit: str) -> Iterable[Row]:
+    for (setting, amount), values in found.items():
+        yield row(f"{setting.label}, {amount} {unit}", values)
+
+
+def _saved(found: Found) -> Iterable[Row]:
+    """How much more budget is needed without a past for the regret of a budget with one, as means over the seeds."""
+    for setting in PAST:
+        for amount in TRAININGS[:2]:
+            factor = budget_without(found, float(np.mean(found[setting, amount]))) / amount
+            yield Row(f"{setting.label}, {amount} trainings, budget without", factor, n=len(found[setting, amount]))
+
+
+def budget_without(found: Found, target: float) -> float:
+    """The trainings that reach a regret without a past, between budgets by their logarithms; at most the longest."""
+    known = sorted((amount, float(np.mean(values))) for (setting, amount), values in found.items() if setting == NONE)
+    before = known[0]
+    for amount, value in known:
+        if value <= target:
+            share = 0.0 if before[1] == value else (before[1] - target) / (before[1] - value)
+            return float(before[0] * (amount / before[0]) ** share)
+        before = amount, value
+    return float(known[-1][0])

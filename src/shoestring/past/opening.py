@@ -1,0 +1,92 @@
+"""The plan of a study that is opened, and what is said of it. Only a new study with a past or a guess needs models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shoestring import past as package  # whose names load the models on first use
+from shoestring._text import one_line
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import Opened
+from shoestring.core.planned import GUESS
+from shoestring.past.sources import Past as Past
+from shoestring.spaces.configspace import ConfigSpace
+from shoestring.spaces.parameters import guess_in
+
+if TYPE_CHECKING:
+    from shoestring.past.forecasts import PastForecast
+
+# How many of the studies that were left out are named.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class PastStudy:
+    """A study of the past, and what is taken from it: ``problem`` says why nothing is, ``outside`` how many of its
+    configurations are outside of the new space, and ``forecast`` is what it says about others.
+    """
+
+    name: str
+    digest: str
+    problem: str = ""
+    trials: int = 0
+    outside: int = 0
+    forecast: PastForecast | None = None
+
+
+@dataclass(frozen=True)
+class PlanMade:
+    """A plan as the opening event holds it, and what it was made from."""
+
+    entries: tuple[Mapping[str, Any], ...] = ()
+    studies: tuple[PastStudy, ...] = ()
+    past: str = ""
+
+    @property
+    def note(self) -> str:
+        """One line that says what was found and used; empty without a past and a guess."""
+        planned = f"{len(self.entries)} configuration{'' if len(self.entries) == 1 else 's'} planned"
+        if not self.past:
+            return f"guess: {planned}" if self.entries else ""
+        used = [study for study in self.studies if not study.problem]
+        parts = [f"past: {len(used)} of {len(self.studies)} studies of {self.past}: {planned}"]
+        outside = sum(study.outside for study in used)
+        if outside:
+            parts.append(f"{outside} past configurations are outside of the space")
+        return "; ".join([*parts, *self._left_out()])
+
+    def _left_out(self) -> Iterator[str]:
+        left = [study for study in self.studies if study.problem]
+        if left:
+            named = [f"{one_line(study.name)}, {study.problem}" for study in left[:_NAMED]]
+            more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
+            yield "left out: " + "; ".join(named + more)
+
+    def note_after(self, other: str) -> str:
+        """The note of a new study, after another one."""
+        return "; ".join(filter(None, (other, self.note)))
+
+    def note_on(self, stored: Opened, past: Past) -> str:
+        """What to say of a stored study that is opened with a past, or with another guess than it has."""
+        known = [entry for entry in stored.plan if entry["origin"] == GUESS]
+        if past is None and (known == list(self.entries) or not self.entries):
+            return ""
+        own = f"its own plan of {len(stored.plan)} configurations" if stored.plan else "no plan, as it started"
+        return f"the stored study goes on with {own}; past and guess are read when a study is new"
+
+
+def plan_of(
+    space: ConfigSpace.ConfigurationSpace,
+    past: Past,
+    guess: Mapping[str, Any] | None,
+    seed: int,
+    log: EventLog,
+    name: str,
+    several: bool = False,
+) -> PlanMade:
+    """The plan of a study, ``several`` if it has several objectives; empty without a past and a guess."""
+    if past is None and guess is None and not any(map(guess_in, space.values())):
+        return PlanMade()
+    return package.plan_if_new(space, past, guess, seed, log, name, several)

@@ -1,0 +1,104 @@
+"""The plan of a new study, from its user's past and guess.
+
+======== ============================================================================ =======
+symbol   meaning                                                                      shape
+======== ============================================================================ =======
+c        candidates: the three best configurations of every past study               (m,)
+R        how much worse than its best a past study expects a candidate to end         (k, m)
+======== ============================================================================ =======
+
+The portfolio is chosen greedily: each candidate is the one with which Σ over studies of min over the chosen of R
+becomes smallest. So the first is good everywhere, and the next ones are good where the first are not. Ties go to the
+candidate that is better on the whole. It has five configurations; with more than ten past studies there are further
+winners, which ``core/planned.py`` tries while little of the budget is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from shoestring._arrays import Array
+from shoestring.core.event_log import EventLog
+from shoestring.core.events import LONGEST_PLAN
+from shoestring.core.planned import FIRST, GUESS
+from shoestring.past.forecasts import PastForecast
+from shoestring.past.guesses import checked_guess, guessed
+from shoestring.past.opening import PastStudy, PlanMade
+from shoestring.past.sources import Past, Source, described, sources
+from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.configspace import ConfigSpace
+
+# With more past studies than this, more of their winners are planned than the portfolio has.
+_MANY_STUDIES = 10
+
+
+def plan_if_new(
+    space: ConfigSpace.ConfigurationSpace,
+    past: Past,
+    guess: Mapping[str, Any] | None,
+    seed: int,
+    log: EventLog,
+    name: str,
+    several: bool = False,
+) -> PlanMade:
+    """The plan of a study. A stored one has its own: its past is not read, and may be gone.
+
+    With ``several`` objectives, fronts of the past are candidates, where it has them.
+    """
+    codec = Codec(space)
+    checked = checked_guess(codec, guess)
+    found = [] if past is None or log.find(name) is not None else sources(past, log, name)
+    studies = [_read(source, codec, checked, several) for source in found]
+    return PlanMade(_entries(codec, checked, seed, studies), tuple(studies), "" if past is None else described(past))
+
+
+def _entries(
+    codec: Codec, guess: Mapping[str, Any], seed: int, studies: list[PastStudy]
+) -> tuple[Mapping[str, Any], ...]:
+    """The guess and the portfolio of the past take turns."""
+    own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in guessed(codec, guess, seed)]
+    chosen = [{"config": config, "origin": digest, "sd": 0.0} for config, digest in _portfolio(studies)]
+    mixed: list[Mapping[str, Any]] = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
+    entries = {Codec.key(entry["config"]): entry for entry in reversed(mixed)}  # each once, where it is first
+    return tuple(reversed(entries.values()))[:LONGEST_PLAN]
+
+
+def _read(source: Source, codec: Codec, guess: Mapping[str, Any], several: bool) -> PastStudy:
+    if source.history is None:
+        return PastStudy(source.name, source.digest, source.problem)
+    forecast = PastForecast(source.history, codec, guess, several)
+    trials = len(source.history.trials)
+    if not forecast.same.common:
+        return PastStudy(source.name, source.digest, "no common parameter", trials)
+    if not forecast.winners:
+        why = "all of it is outside of the space" if forecast.outside else "no result"
+        return PastStudy(source.name, source.digest, why, trials, forecast.outside)
+    return PastStudy(source.name, source.digest, "", trials, forecast.outside, forecast)
+
+
+def _portfolio(studies: list[PastStudy]) -> Iterator[tuple[Config, str]]:
+    """The chosen configurations, in the order in which they were chosen, each with the digest of its study."""
+    used = [(study.forecast, study.digest) for study in studies if study.forecast is not None]
+    candidates = {Codec.key(each): (each, digest) for forecast, digest in reversed(used) for each in forecast.winners}
+    if not candidates:
+        return
+    listed = list(candidates.values())[::-1]
+    R = np.array([forecast.regrets([config for config, _ in listed]) for forecast, _ in used])
+    most = LONGEST_PLAN if len(used) > _MANY_STUDIES else FIRST
+    yield from (listed[i] for i in _greedy(R, most))
+
+
+def _greedy(R: Array, most: int) -> list[int]:
+    """The columns of R with which the sum over its rows of the least value falls fastest."""
+    totals, least, chosen = R.sum(axis=0), np.full(len(R), np.inf), list[int]()
+    while len(chosen) < min(most, R.shape[1]):
+        sums = np.round(np.minimum(R, least[:, None]).sum(axis=0), 9)
+        rest = [i for i in range(R.shape[1]) if i not in chosen]
+        best = min(rest, key=lambda i: (sums[i], totals[i], i))
+        chosen.append(best)
+        least = np.minimum(least, R[:, best])
+    return chosen

@@ -1,0 +1,96 @@
+"""Which past studies are meant, and their histories: read from their logs, and checked as any log is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from shoestring.core.checksums import first_link, rows_of
+from shoestring.core.event_log import EventLog, gc_paused
+from shoestring.core.events import Event
+from shoestring.core.history import History
+from shoestring.errors import ReadingError, ShoestringError
+from shoestring.logs import open_log
+from shoestring.logs.addresses import shown
+
+AUTO = "auto"
+
+
+@runtime_checkable
+class HasEvents(Protocol):
+    """A study, as far as its log is concerned."""
+
+    @property
+    def name(self) -> str: ...
+
+    def events(self) -> list[Event]: ...
+
+
+# What ``past=`` takes: storages, studies, "auto", or a list of these.
+Past = str | Path | EventLog | HasEvents | Sequence[Any] | None
+
+
+class Source(NamedTuple):
+    """A past study: its name, the digest of its log, and its history, or else why it could not be read."""
+
+    name: str
+    digest: str
+    history: History | None
+    problem: str = ""
+
+
+def sources(past: Past, own: EventLog, name: str) -> list[Source]:
+    """The studies that are meant, but for the one with this name in its own log."""
+    items: Sequence[Any] = past if isinstance(past, (list, tuple)) else [past]
+    with gc_paused():
+        found = [source for item in items for source in _of(item, own, name)]
+    return list({source.digest or object(): source for source in found}.values())  # each once
+
+
+def described(past: Past) -> str:
+    """What ``past=`` is, for people to read."""
+    items: Sequence[Any] = past if isinstance(past, (list, tuple)) else [past]
+    names = [_shown(item) for item in items]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _shown(item: Any) -> str:
+    if item == AUTO:
+        return "this storage"
+    return shown(item) if isinstance(item, (str, Path)) else getattr(item, "name", "") or type(item).__name__
+
+
+def _of(item: Any, own: EventLog, name: str) -> Iterator[Source]:
+    if isinstance(item, HasEvents):
+        yield _restored(item.name, item.events())
+        return
+    if not isinstance(item, (str, Path)) and not hasattr(item, "studies"):
+        raise ReadingError(
+            f"past is {item!r:.80}; give a storage such as 'team.db', an ss.Study, 'auto' for the studies of the same "
+            "storage, or a list of these"
+        )
+    log = own if item == AUTO else open_log(item, create=False)
+    for other in log.studies():
+        if log is not own or other != name:
+            yield _stored(log, other)
+
+
+def _stored(log: EventLog, name: str) -> Source:
+    number = log.find(name)
+    try:
+        events = [] if number is None else log.read(number, 0)
+    except ShoestringError as error:
+        return Source(name, "", None, str(error))
+    return _restored(name, events)
+
+
+def _restored(name: str, events: Sequence[Event]) -> Source:
+    history = History()
+    try:
+        for event in events:
+            history.restore(event)
+        _ = history.opened
+    except ShoestringError as error:
+        return Source(name, "", None, str(error))
+    return Source(name, rows_of(events, 0, first_link(name))[-1].checksum, history)

@@ -1,0 +1,75 @@
+"""The parts of the benchmark of past studies."""
+
+import numpy as np
+import pytest
+
+import shoestring as ss
+from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
+from benchmarks.suites.past.settings import MISLEADING, NONE, PAST, drawn, given, others
+from benchmarks.suites.past.tables import budget_without, measured
+from shoestring.core.history import History
+
+
+def curve(centre):
+    def train(trial):
+        for step in range(trial.start + 1, 10):
+            yield abs(trial.config["x"] - centre) + 1 / step
+
+    return train
+
+
+TASKS = tuple(
+    Task(
+        f"task {centre}", ss.space(x=(0.0, 1.0)), 9, curve(centre), "min", lambda config, value: value,
+        lambda config, centre=centre: abs(config["x"] - centre),
+    )
+    for centre in (0.2, 0.25, 0.3)
+)  # fmt: skip
+
+
+def history(events):
+    found = History()
+    for event in events:
+        found.restore(event)
+    return found
+
+
+def test_a_negated_past_finds_the_worst_best():
+    events = past_log(TASKS[0], 1)
+    best, worst = (history(log).best("best").config["x"] for log in (events, negated(events)))
+    assert abs(best - 0.2) < abs(worst - 0.2)
+
+
+def test_a_past_of_the_worst_tenth_has_only_bad_results():
+    ends = [abs(trial.config["x"] - 0.2) for trial in history(worst_log(TASKS[0], 1)).trials]
+    assert len(ends) == 20
+    assert min(ends) > 0.6
+
+
+def test_the_task_itself_is_never_in_its_past():
+    for seed in range(5):
+        for task in TASKS:
+            assert task not in others(TASKS, task, seed, None)
+            assert len(others(TASKS, task, seed, 1)) == 1
+    assert len(drawn(TASKS, 0, 2)) == 2
+
+
+def test_a_past_is_given_as_a_storage():
+    assert given(TASKS, TASKS[0], NONE, 0) == {}
+    for setting in (PAST[3], MISLEADING[0]):
+        storage = given(TASKS, TASKS[0], setting, 0)["past"]
+        assert len(storage.studies()) == 2
+    assert stored([]).studies() == []
+
+
+def test_regrets_are_means_over_the_tasks_of_a_seed(monkeypatch):
+    monkeypatch.delenv("SHOESTRING_RUNS", raising=False)
+    found = measured("test", TASKS, (NONE, PAST[0]), (2,), range(2))
+    assert found.keys() == {(NONE, 2), (PAST[0], 2)}
+    assert all(len(values) == 2 and min(values) > 0.1 for values in found.values())
+
+
+@pytest.mark.parametrize(("target", "budget"), [(0.4, 2), (0.3, 4**0.5 * 2**0.5), (0.2, 4), (0.01, 4)])
+def test_the_budget_without_a_past(target, budget):
+    found = {(NONE, 2): [0.4, 0.4], (NONE, 4): [0.1, 0.3]}
+    assert np.isclose(budget_without(found, target), budget)
