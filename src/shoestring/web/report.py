@@ -19,6 +19,7 @@ from shoestring.web.rendering import render
 
 # Plots for every study, and those that only iterative objectives have something to show in.
 _PLOTS = ("history", "burn_down", "shares", "workers", "parallel", "slices", "importance", "contour", "pareto")
+_OF_FRONTS = ("front", "volume")
 _OF_CURVES = ("curves", "forecast", "rungs")
 _WIDTH = 960
 
@@ -60,7 +61,11 @@ def _best(trace: Trace) -> dict[str, str]:
     found = trace.best()
     goal = "largest" if trace.history.opened.mode == "max" else "smallest"
     return {
-        "recommended": f"The {goal} value" if found is None or found.expected is None else "What is recommended",
+        "recommended": "The configuration that balances the objectives"
+        if trace.history.goals.several
+        else f"The {goal} value"
+        if found is None or found.expected is None
+        else "What is recommended",
         "best": "" if found is None else best_line(found, trace.history),
         "best_settings": "" if found is None else settings(found.config),
         "why_empty": trace.why_empty(),
@@ -69,6 +74,7 @@ def _best(trace: Trace) -> dict[str, str]:
 
 def _pictures(trace: Trace) -> dict[str, Markup]:
     kinds = (*_OF_CURVES, *_PLOTS) if (trace.history.max_resource or 1) > 1 else _PLOTS
+    kinds = (*_OF_FRONTS, *kinds) if trace.history.goals.several else kinds
     return {kind: Markup(getattr(plots, kind)(trace, backend="svg", width=_WIDTH)) for kind in kinds}
 
 
