@@ -211,7 +211,9 @@ def learn(policy: Network, critic: Network, played: Played, config: dict[str, An
 
 
 def episodes_to_converge(config: dict[str, Any], seed: Any) -> int:
-    """How many episodes a new agent needs, 1,000 at most; it is never stopped earlier, so that nothing is guessed."""
+    """Return how many episodes a new agent needs, 1,000 at most; it is never stopped earlier, so that nothing is
+    guessed.
+    """
     rng = np.random.default_rng(seed)
     policy = Network((config["units_1"], config["units_2"]), config["rate"], rng)
     critic = Network((64, 64), 1e-3, rng)
@@ -238,7 +240,7 @@ def train(trial: Any) -> Any:
 
 @dataclass(frozen=True)
 class Found:
-    """What one study found: the lowest mean, the mean of new agents with that configuration, and the counts."""
+    """The result of one study: the lowest mean, the mean of new agents with that configuration, and the counts."""
 
     seen: float
     again: float

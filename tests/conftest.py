@@ -1,4 +1,4 @@
-"""What tests of all folders share."""
+"""Fixtures that tests of all folders share."""
 
 from tests.databases import database, server
 

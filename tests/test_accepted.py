@@ -1,4 +1,4 @@
-"""What is accepted can be written and loaded again; what is not is refused by an error of ours that says why."""
+"""Accepted values can be written and loaded again; all others are refused with an error that says why."""
 
 import sys
 
@@ -71,7 +71,7 @@ def test_all_that_is_accepted_is_loaded_as_it_was(
     "amount", [2**63, 2**64, 1e300, 10**400, 10**5000], ids=["2**63", "2**64", "float", "400 digits", "5000 digits"]
 )
 def test_a_budget_that_no_log_can_hold_is_refused(unit, amount):
-    with pytest.raises(BudgetError, match=rf"{unit}=.* is no budget"):
+    with pytest.raises(BudgetError, match=rf"{unit}=.* is not a budget"):
         ss.Budget(**{unit: amount})
 
 

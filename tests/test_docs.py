@@ -39,7 +39,9 @@ def missing_from(bodies):
 
 
 def groups():
-    """What is run together: the snippets of a page, or each by itself; the pages of the tutorial are one script."""
+    """Group the snippets that run together: the snippets of a page, or each by itself; the pages of the tutorial are
+    one script.
+    """
     for page in (page for page in PAGES if page.name not in ELSEWHERE and page not in TUTORIAL[1:]):
         bodies = [body for one in (TUTORIAL if page == TUTORIAL[0] else [page]) for body in snippets(one)]
         for number, part in enumerate([[body] for body in bodies] if page.name in APART else [bodies]):

@@ -1,4 +1,4 @@
-"""What happens to people: poison trials, new host names, processes that hang and wake up again."""
+"""Faults that people meet: poison trials, new host names, processes that hang and wake up again."""
 
 import os
 import signal

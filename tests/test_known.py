@@ -1,4 +1,4 @@
-"""What the user knows already: enqueued configurations, results from elsewhere, warm starts."""
+"""Knowledge of the user: enqueued configurations, results from elsewhere, warm starts."""
 
 import math
 import re
@@ -134,7 +134,7 @@ class TestQueue:
             ({"x": 0.5}, "'y' is missing"),
             ({"x": 0.5, "y": 2.0}, "'y' is 2.0"),
             ({"x": 0.5, "y": "a"}, "'y' is 'a'"),
-            ({"x": 0.5, "y": 0.5, "z": 1}, "'z' is no parameter"),
+            ({"x": 0.5, "y": 0.5, "z": 1}, "'z' is not a parameter"),
         ],
     )
     def test_what_is_no_configuration_is_refused(self, config, words):
@@ -195,7 +195,7 @@ class TestQueue:
         row = study.history.codec.rows[5]
         study.enqueue(row)
         assert study.ask().config == row
-        with pytest.raises(SpaceError, match="no row"):
+        with pytest.raises(SpaceError, match="not a row"):
             study.enqueue({**row, "x1": row["x1"] - 1})
 
     def test_it_is_seen_by_other_processes(self, tmp_path):
@@ -221,7 +221,7 @@ class TestInitial:
         assert study.verify()
 
     def test_something_else_is_refused(self):
-        with pytest.raises(ReadingError, match="no study"):
+        with pytest.raises(ReadingError, match="not a study"):
             ss.tune(square, SPACE, budget="5 evaluations", initial=[3])
 
 
@@ -373,7 +373,7 @@ class TestWarmStart:
 
     def test_a_value_for_no_parameter_is_refused(self):
         first = ss.tune(lambda trial: trial.config["x"], SPACE, budget="2 evaluations", method="random")
-        with pytest.raises(SpaceError, match="fill has 'z', which is no parameter of the space"):
+        with pytest.raises(SpaceError, match="fill has 'z', which is not a parameter of the space"):
             ss.Study(SPACE, budget="2 evaluations", initial=[ss.warm_start(first, fill={"z": 1})])
 
     def test_another_direction_is_refused(self):

@@ -1,4 +1,4 @@
-"""What is around the code: the package's description, the bounds of its dependencies, the workflow, the systems."""
+"""Files around the code: the package's description, the bounds of its dependencies, the workflow, the systems."""
 
 import importlib.util
 import re

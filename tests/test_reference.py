@@ -18,7 +18,7 @@ MAIN = ["Budget", "Command", "Grant", "Reading", "Study", "compose", "forbid", "
 
 
 def parameters_of(value):
-    """What a caller can give, by name."""
+    """List the parameters that a caller can give, by name."""
     try:
         signature = inspect.signature(value)
     except ValueError:
@@ -28,7 +28,7 @@ def parameters_of(value):
 
 
 def explanations(package, name, value):
-    """Where a reader of the reference finds what a parameter means: at the name, or at the head of its page."""
+    """Return where a reader of the reference finds what a parameter means: at the name, or at the head of its page."""
     texts = [reference.own_doc(value), inspect.getdoc(import_module(package))]
     if name == "tune":  # it says that its options are those of the other
         texts.append(inspect.getdoc(ss.Study.run))

@@ -479,7 +479,7 @@ def test_a_grant_of_another_study_is_refused():
     two.ask()
     with pytest.raises(ReadingError, match="not one of this study"):
         two.tell(grant, 1.0)
-    with pytest.raises(ReadingError, match=r"0.5 is no grant; give what study\.ask\(\) returned"):
+    with pytest.raises(ReadingError, match=r"0.5 is not a grant; give what study\.ask\(\) returned"):
         two.tell(0.5, 1.0)
 
 
@@ -489,7 +489,7 @@ def test_arrays_are_lists_and_numpy_steps_are_steps():
     study.tell(grant, np.array([3.0, 2.0]))
     study.tell(grant, {np.int64(3): 1.0})
     assert [r.value for r in study.trials[0].readings.values()] == [3.0, 2.0, 1.0]
-    with pytest.raises(ReadingError, match="no step"):
+    with pytest.raises(ReadingError, match="not a step"):
         study.tell(grant, {"4": 1.0})
 
 

@@ -1,6 +1,6 @@
 """Inside a job of Hydra that ``hydra/sweeper=shoestring`` has started: report each step, and save checkpoints.
 
-Without ``--multirun`` there is no trial: :func:`report` does nothing and :func:`current_trial` is None, so the same
+Without ``--multirun`` trials do not exist: :func:`report` does nothing and :func:`current_trial` is None, so the same
 program trains once, as always.
 """
 

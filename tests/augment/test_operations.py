@@ -12,7 +12,7 @@ SIZES = [(32, 32), (8, 11), (17, 40)]
 
 
 def with_pil(image, operation, level, sign):
-    """What PIL makes of it, in PIL's own words."""
+    """Apply the operation with PIL."""
     from PIL import Image, ImageEnhance, ImageOps
 
     s, (width, height) = level / 9, image.size

@@ -1,4 +1,4 @@
-"""What is passed to peers that run in environments of their own, and new trainings of what was chosen."""
+"""Messages to peers that run in environments of their own, and new trainings of chosen configurations."""
 
 import pytest
 from ConfigSpace import OrdinalHyperparameter

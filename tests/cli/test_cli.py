@@ -443,7 +443,7 @@ def test_an_interrupted_run_without_checkpoints_says_what_is_run_again(folder):
     study = ss.Study.load("shoestring.db")
     assert f"Interrupted; {study.spent['steps']} steps have no checkpoint" in err
     assert [event.kind for event in study.events()][-1] == "released"
-    assert "nobody holds trial 0" in good("status")
+    assert "no process holds trial 0" in good("status")
 
 
 def test_a_trial_is_released_by_hand_and_its_worker_is_shown(folder):

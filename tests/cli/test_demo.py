@@ -1,4 +1,4 @@
-"""What the demo prints: true for every outcome, whichever method is better."""
+"""Output of the demo: true for every outcome, whichever method is better."""
 
 import math
 

@@ -76,7 +76,7 @@ def test_the_trials_of_a_killed_worker_continue_from_their_checkpoints(storage, 
     assert "90 steps spent" in out, err
     adopted = [event for event in study.events() if isinstance(event, Adopted)]
     assert len(adopted) == 1
-    assert "is gone" in adopted[0].message
+    assert "has died" in adopted[0].message
     assert study.verify().ok
 
 

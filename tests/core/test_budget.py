@@ -1,4 +1,4 @@
-"""What a study may spend: what is no budget, how one is written, and the arithmetic of spending it."""
+"""Budgets: which texts are budgets, which are not, and the arithmetic of spending them."""
 
 import math
 

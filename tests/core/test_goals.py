@@ -172,7 +172,7 @@ def test_a_log_without_objectives_opens_as_before():
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (Opened(0.0, {}, {}, {"steps": 3}, "min", None, 0, objectives={"a": "max"}), "its mode is not that"),
+        (Opened(0.0, {}, {}, {"steps": 3}, "min", None, 0, objectives={"a": "max"}), "its mode differs"),
         (Opened(0.0, {}, {}, {"steps": 3}, "min", None, 0, constraints={"a": "8"}), "the constraint on 'a'"),
     ],
 )

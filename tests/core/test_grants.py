@@ -29,7 +29,7 @@ def study_of(*decisions, budget="10 steps"):
 
 
 def after_first(*decisions, budget="10 steps"):
-    """What becomes of the next decision, once the first grant was reported."""
+    """Return the next decision after the first grant was reported."""
     study = study_of(FIRST, *decisions, budget=budget)
     study.tell(study.ask(), [1.0, 0.5])
     return next_grant(Decides(FIRST, *decisions), study.history, "w", study.history.now)

@@ -267,7 +267,7 @@ class TestAdoption:
         assert two.adopt(0, 1)
         (adopted,) = log.read(0, 4)
         assert (adopted.worker, adopted.start, adopted.attempt, adopted.steps) == (two.worker, 1, 1, 0)
-        assert "is gone" in adopted.message
+        assert "has died" in adopted.message
         assert two.history.ledger.steps == 3, "the step that is run again is charged again"
 
     def test_time_while_nobody_ran_it_is_idle(self):

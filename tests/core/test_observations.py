@@ -38,7 +38,7 @@ def scripted_study(max_resource=9):
 
 
 def finish_early(study, log, trial):
-    """What an executor says of an objective that has no more to give."""
+    """Report a trial whose objective has ended, as an executor does."""
     log.append(0, [Closed(study.history.now, trial, "finished")], study.history.position)
 
 

@@ -1,4 +1,4 @@
-"""What counts as a reading, and the forms in which ``tell`` takes several."""
+"""Values that count as readings, and the forms in which ``tell`` takes several."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_a_step_outside_of_the_grant_is_refused(given):
 
 
 def test_a_step_is_a_whole_number():
-    with pytest.raises(ReadingError, match="'3' is no step"):
+    with pytest.raises(ReadingError, match="'3' is not a step"):
         readings_by_step(2, 5, {"3": 1.0})
 
 

@@ -1,4 +1,4 @@
-"""What a study recommends, against the definitions computed from all readings."""
+"""The recommendation of a study, against the definitions computed from all readings."""
 
 from statistics import fmean, median
 

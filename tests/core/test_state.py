@@ -1,4 +1,4 @@
-"""What a component writes with a grant: explanations are for people, state is read back by its owner alone."""
+"""Values that a component writes with a grant: explanations are for people, state is read back by its owner alone."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How methods see several objectives: one loss for each reading, made for one decision, in all parts the same."""
+"""Several objectives as methods see them: one loss for each reading, made for one decision, in all parts the same."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Who is gone: workers of this process, of others, of processes that ended, of other hosts and other containers."""
+"""Detecting workers that have died: workers of this process, of others, of processes that ended, of other hosts and
+other containers.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What notebooks and the interactive interpreter show of a study."""
+"""Studies in notebooks and in the interactive interpreter."""
 
 import pytest
 

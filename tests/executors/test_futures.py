@@ -119,7 +119,7 @@ def endless(trial):
 
 @pytest.fixture
 def call(tmp_path):
-    """What a worker is called with: the setup of a session whose process is gone, a job, and a folder for letters."""
+    """Make the arguments of a worker: the setup of a session whose process is gone, a job, and a folder for letters."""
     import hashlib
     from dataclasses import replace
 

@@ -83,7 +83,7 @@ def test_a_trial_let_go_without_files_starts_over_and_pays():
 
 @pytest.fixture
 def _listening():
-    """Where the tests run in the background of a shell Ctrl-C is ignored; a person's process hears it."""
+    """Restore Ctrl-C, which is ignored if the tests run in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -22,7 +22,7 @@ READY = []
 
 
 def threads_of_this_process(trial):
-    """What the environment says, and what BLAS was loaded with."""
+    """Return the thread counts of the environment and of the loaded BLAS."""
     blas = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
     return ss.Reading(trial.config["x"], blas=blas, **{name: int(os.environ.get(name, -1)) for name in VARIABLES})
 

@@ -1,4 +1,4 @@
-"""What the tests of the frameworks share: a small problem, and a study that pauses and continues its trials."""
+"""Code that the tests of the frameworks share: a small problem, and a study that pauses and continues its trials."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is stored can be anything: reading it gives a study, or an error of ours that says what is wrong."""
+"""A storage can hold anything: reading it gives a study, or an error of ours that says what is wrong."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What ``auto`` picks, and that it says so."""
+"""The choices of ``auto``, and the line that names them."""
 
 import pytest
 

@@ -138,7 +138,7 @@ def run(method, budget=60, problem=None, seed=0, workers=1):
 
 
 def shares(study):
-    """How the steps were spread over the arms, largest first."""
+    """Return how the steps were spread over the arms, largest first."""
     return sorted((trial.step for trial in study.trials), reverse=True)
 
 

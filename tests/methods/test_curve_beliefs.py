@@ -1,4 +1,4 @@
-"""What methods say that they believe about learning curves."""
+"""Forecasts of learning curves that methods report."""
 
 import math
 

@@ -371,7 +371,7 @@ def bowl(config, step):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_copy_of_a_good_configuration_is_not_trained_again(seed):
-    """Where all configurations of a cell are the same, a neighbour is a copy as long as it stays in the cell."""
+    """If all configurations of a cell are the same, a neighbour is a copy as long as it stays in the cell."""
 
     def cell(config):
         return tuple(int(8 * value) for value in config.values())
@@ -451,7 +451,7 @@ def test_a_budget_much_smaller_than_a_training_is_not_spent_on_first_steps(budge
 
 
 def test_failures_by_chance_do_not_repel_the_search():
-    """What is trained for longer fails more often, and that is what is good."""
+    """Good configurations are trained longer, so they have more chances to fail."""
 
     def train(trial):
         rng = np.random.default_rng(trial.seed + trial.start)
@@ -539,7 +539,7 @@ def test_expensive_configurations_must_promise_more(unit):
 
 
 def misleading(config, step):
-    """What looks good in the first half of a training is the other end of the space."""
+    """Give the best readings to the other end of the space in the first half of a training."""
     early = bowl({name: 1 - value for name, value in config.items()}, step)
     return 2 + early if step < 14 else bowl(config, step)
 

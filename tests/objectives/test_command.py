@@ -66,7 +66,7 @@ def wait_for(condition):
 
 
 def is_running(pid):
-    """Whether a process exists that is not a zombie."""
+    """Return whether a process exists that is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

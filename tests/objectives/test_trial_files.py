@@ -355,7 +355,7 @@ def test_at_the_end_no_file_is_there_twice(tmp_path):
 
 
 def test_content_is_shared_where_the_file_system_can(tmp_path, monkeypatch):
-    """Where it cannot, as on most that run tests, the ioctl fails and the content is copied."""
+    """If it cannot clone, as most file systems in tests, the ioctl fails and the content is copied."""
     shared = []
 
     def clone(target, request, source):

@@ -1,4 +1,4 @@
-"""What the papers and the readings claim, in small: few paths, wide bars, fixed seeds."""
+"""Claims of the papers, tested in small: few paths, wide bars, fixed seeds."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What each plot shows, as records."""
+"""The record of each plot."""
 
 import itertools
 import math
@@ -197,7 +197,7 @@ def test_the_contour_falls_where_the_function_does():
 def test_the_contour_of_chosen_parameters():
     study = _told_by(lambda x, y: 3 * x - y)
     assert plots.contour.data(study, x="y").parameters == ("y", "x")
-    with pytest.raises(MethodError, match="'z' is no parameter that varies; there are x, y"):
+    with pytest.raises(MethodError, match="'z' is not a parameter that varies; there are x, y"):
         plots.contour.data(study, y="z")
 
 

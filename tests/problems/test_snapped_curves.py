@@ -94,7 +94,7 @@ def test_a_table_that_snaps_can_be_sent_to_another_process():
     [
         ({"rate": 2.0, "units": 2, "act": "relu"}, "'rate' is 2.0, outside of"),
         ({"rate": 0.1, "units": 2}, "'act' is missing"),
-        ({"rate": 0.2, "units": 2, "act": "relu", "recording": 0}, "'recording' is no parameter"),
+        ({"rate": 0.2, "units": 2, "act": "relu", "recording": 0}, "'recording' is not a parameter"),
         ({"rate": "fast", "units": 2, "act": "relu"}, "'rate' is 'fast', outside of"),
     ],
 )

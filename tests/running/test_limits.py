@@ -1,4 +1,4 @@
-"""When a trial is given up, tried again, or the study is stopped early."""
+"""Limits: trials that are given up or tried again, and studies that are stopped early."""
 
 import asyncio
 import logging

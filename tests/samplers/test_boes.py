@@ -66,7 +66,7 @@ def test_mixed_and_conditional_spaces(sampler, problem):
 
 @by_name
 def test_failures_are_avoided(sampler):
-    """Where x is large everything fails, and it would be better there."""
+    """Fail where x is large, and be better near there."""
 
     def loss(config):
         return None if config["x"] > 0.6 else config["y"] - config["x"]

@@ -115,7 +115,7 @@ def test_a_space_of_one_value():
 
 
 def test_running_arms_count_as_bad():
-    """Where something is running the bad become denser, so that parallel proposals spread."""
+    """While trials are running the bad density grows, so that parallel proposals spread."""
     study = ss.Study({"x": (0.0, 1.0), "y": (0.0, 1.0)}, budget=ss.Budget(evaluations=100), method="tpe")
     for _ in range(20):
         grant = study.ask()
@@ -214,7 +214,7 @@ def test_beats_random_by_far(multivariate):
 
 
 def proposals(sampler, n=200):
-    """What is proposed after 30 arms of which those near 0.3 are best, with other random numbers each time."""
+    """Propose after 30 arms, the best of them near 0.3, with other random numbers each time."""
     study = played({"x": (0.0, 1.0)}, lambda config: abs(config["x"] - 0.3), 30, ss.compose(Random(), Full()))
     return [sampler.propose(study.history, generator(0, i, "test")) for i in range(n)]
 

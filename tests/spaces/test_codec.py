@@ -84,7 +84,7 @@ def test_check_names_the_parameter():
     good = {"kind": "b", "size": 5, "grade": "low", "fixed": 7}
     codec.check(good)
     for change, words in (
-        ({"speed": 3}, "'speed' is no parameter"),
+        ({"speed": 3}, "'speed' is not a parameter"),
         ({"size": 0}, "'size' is 0"),
         ({"kind": "a"}, "'extra' is missing"),
         ({"extra": 0.5}, "'extra' is inactive"),

@@ -119,15 +119,15 @@ def test_rules_leave_the_parameters_of_the_user_alone():
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ([ss.when("nothing", a=1)], "'nothing', which is no parameter"),
+        ([ss.when("nothing", a=1)], "'nothing', which is not a parameter"),
         ([ss.when("b", a=99)], "value 99"),
-        ([ss.when("b", "a is 3")], "no comparison"),
+        ([ss.when("b", "a is 3")], "not a comparison"),
         ([ss.when("b", "a > 300")], "'300'"),
         ([ss.forbid("a > 3")], "compares a parameter to a number"),
         ([ss.when("a", b=1), ss.when("b", a=1)], "they form a circle"),
         ([ss.forbid("a != b")], "equal values"),
         ([ss.forbid(a=[1, 2, 3, 4])], "leave almost nothing"),
-        (["a > b"], "no part of a space"),
+        (["a > b"], "not a part of a space"),
     ],
 )
 def test_rules_that_cannot_be_say_why(rules, words):

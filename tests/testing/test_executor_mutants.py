@@ -241,7 +241,7 @@ def test_an_executor_that_takes_up_the_files_of_another_study_is_refused(tmp_pat
 
 
 class KeepsRunning(Good):
-    """What is ended goes on in the background."""
+    """A broken executor: ended trials go on in the background."""
 
     def open(self, objective, directory):
         def steps(trial):

@@ -229,7 +229,7 @@ class Handle:
 
 
 class NotDurable(Handle):
-    """What is appended stays with the handle."""
+    """A broken log: appended events stay with the handle."""
 
     def __init__(self, shared):
         super().__init__(deepcopy(shared))
@@ -250,7 +250,7 @@ class KeepsItsOwnCount(Handle):
 
 
 class ReadsFromACache(Handle):
-    """What it read once it never reads again, nor anything after it."""
+    """A broken log: events are read once, and later ones never."""
 
     def __init__(self, shared):
         super().__init__(shared)

@@ -61,7 +61,7 @@ class ReadsTheClock(Good):
 
 
 class KnowsItsWorkers(Good):
-    """What is running is in the history; how often it was asked about it is not."""
+    """A broken method: it counts how often it was asked, which the history does not say."""
 
     def decide(self, history, rng):
         asked = history.cached("asked", list)
@@ -173,7 +173,7 @@ class TestLogsThatBreakALaw:
     """The checks of a log alone, on the log of a good study with one thing changed."""
 
     def failure(self, events, step):
-        """Where the log says that a trial failed at this step."""
+        """Return where the log says that a trial failed at this step."""
         trials = {e.trial: e.config for e in events if isinstance(e, Granted) and e.config}
         return next(
             i for i, e in enumerate(events)

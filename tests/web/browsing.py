@@ -60,7 +60,7 @@ def text(browser, selector):
 
 
 def errors(browser):
-    """What scripts, pages and the content security policy complain about; a stream may be cut when a server ends."""
+    """Collect the errors of scripts, pages and the content security policy; a stream may be cut when a server ends."""
     found = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     # plotly.js asks for inline styles that the policy refuses; the style sheet has what is needed.
     refused = ("plotly.min.js", "Applying inline style violates")

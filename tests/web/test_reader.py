@@ -1,4 +1,4 @@
-"""What the dashboard keeps of the studies of a storage, and how it notices that they changed."""
+"""The dashboard's copy of the studies of a storage, and how it notices that they changed."""
 
 import threading
 from types import SimpleNamespace

@@ -74,7 +74,7 @@ def confidence_width(plays: int, counts: Codes) -> Array:
 
 
 def mean_rewards(counts: Codes, totals: Array) -> Array:
-    """Sample means; ½ where there is no play."""
+    """Compute sample means; ½ without a play."""
     return np.where(counts > 0, totals / np.maximum(counts, 1), NEUTRAL)
 
 
@@ -135,6 +135,8 @@ def _operation_effects(pair_counts: Codes, pair_totals: Array, spread: float) ->
 
 
 def _effect_variance(residual: Array, counts: Codes, spread: float) -> float:
-    """The variance of effects observed with noise: that of the residuals minus that of the noise, at least 0."""
+    """The variance of effects observed with noise: the variance of the residuals minus the variance of the noise, at
+    least 0.
+    """
     n = counts[counts > 0]
     return max(float(np.average(residual[counts > 0] ** 2 - spread / n, weights=n)), 0.0)

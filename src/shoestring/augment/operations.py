@@ -21,7 +21,7 @@ Sharpness    by 1 ± .9·s                              within one grey level
 Cutout       a grey square of .2·s of the side        PIL has none
 ============ ======================================== =========================================
 
-The ranges are those of Cubuk, Zoph, Mane, Vasudevan and Le, AutoAugment: learning augmentation policies from data,
+The ranges are from Cubuk, Zoph, Mane, Vasudevan and Le, AutoAugment: learning augmentation policies from data,
 arXiv:1805.09501, 2018. There the three operations without a magnitude ignore their level; here strength rises with the
 level for every operation. Invert starts at the weight .7, because an even blend of an image with its negative is plain
 grey. The square of Cutout has soft edges, so that it grows with the level in small images too.

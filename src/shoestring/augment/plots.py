@@ -1,6 +1,6 @@
 """Plots of a search: the heat map of the pairs (Figure 2 of Lu's thesis), and images before and after augmentation.
 
-What is drawn is computed by :meth:`PolicySet.heatmap` and by the operations; here it is only rendered. matplotlib and
+The values are computed by :meth:`PolicySet.heatmap` and by the operations; here it is only rendered. matplotlib and
 Pillow are imported when a plot is asked for.
 """
 

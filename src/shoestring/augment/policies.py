@@ -91,7 +91,7 @@ class Policy:
         """The policy that ``str`` wrote."""
         found = _POLICY.fullmatch(text.strip())
         if found is None:
-            raise SpaceError(f"{text!r} is no policy; write one as 'Color(9), Rotate(6)'")
+            raise SpaceError(f"{text!r} is not a policy; write one as 'Color(9), Rotate(6)'")
         policy = cls(found[1], int(found[2]), found[3], int(found[4]))
         _ = policy.index  # refuses operations that do not exist
         return policy

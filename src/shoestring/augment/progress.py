@@ -41,7 +41,7 @@ def show_progress(search: Search, progress: bool | None) -> Iterator[None]:
 
 
 def _frame(search: Search, elapsed: float, done: int) -> RenderableType:
-    """What is shown after ``elapsed`` seconds and ``done`` steps."""
+    """Render the display after ``elapsed`` seconds and ``done`` steps."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 

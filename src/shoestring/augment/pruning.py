@@ -1,4 +1,5 @@
-"""Which policies stay active after a round: evolutionary pruning of pairs, successive halving of policies, or all.
+"""Rules for the policies that stay active after a round: evolutionary pruning of pairs, successive halving of policies,
+or all.
 
 * ``"eop"``, evolutionary operation pruning: round t keeps the 225·(2/3)^t pairs with the largest UCB. Pairs that were
   dropped before can return, and those that are kept get more magnitudes, in three stages.

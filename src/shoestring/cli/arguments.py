@@ -1,4 +1,4 @@
-"""What the commands share: which study is meant, which objective, and what Ctrl-C does."""
+"""Code that the commands share: arguments that name a study or an objective, and the handling of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def limit_options(command: F) -> F:
             "--threads", type=click.IntRange(min=1), help="With how many threads each worker computes; else its share."
         ),
         click.option("--gpus", callback=split_commas, metavar="0,1", help="The GPUs that the workers share."),
-        click.option("--patience", help="Stop if the best has not improved for so much: '50 steps', '1h'."),
+        click.option("--patience", help="Stop if the best has not improved for this much: '50 steps', '1h'."),
         click.option("--target", type=float, help="Stop when a reading is as good as this value."),
         click.option("--step-timeout", type=float, metavar="SECONDS", help="A trial fails if a step takes longer."),
         click.option("--trial-timeout", type=float, metavar="SECONDS", help="A trial fails if it takes longer."),

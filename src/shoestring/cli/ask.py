@@ -84,7 +84,7 @@ def ask(
     if as_json:
         print_json({**vars(grant), "config": dict(grant.config), "directory": directory})
     else:
-        click.echo(_assignments(grant, directory, list(study.history.codec.space)))  # for eval, as it is
+        click.echo(_assignments(grant, directory, list(study.history.codec.space)))  # for eval, unchanged
 
 
 def _existing(storage: str, name: str) -> Study:
@@ -97,7 +97,7 @@ def _existing(storage: str, name: str) -> Study:
 
 
 def _refuse_unused(ctx: click.Context, names: set[str]) -> None:
-    """Options that describe a study are compared with the one that is there; without --budget they would be ignored."""
+    """Options that describe a study are compared with the stored one; without --budget they would be ignored."""
     for option in ctx.command.params:
         if option.name in names and ctx.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
             raise BudgetError(f"{option.opts[0]} describes a study, as --budget does: give both, or leave both out")
@@ -132,7 +132,7 @@ def _assignments(grant: Grant, directory: str, names: Sequence[str]) -> str:
 def tell(name: str, trial: int, values: tuple[str, ...], value: str | None, storage: str, as_json: bool) -> None:
     """Report the VALUES of a TRIAL that was asked for.
 
-    One value is that of the last step; several are those of the steps since the last one that was
+    One value is for the last step; several are for the steps since the last one that was
     told. A value is a number or JSON, such as '{"step": 3, "loss": 0.2}'; with - they are read from
     standard input, and lines that hold none are ignored.
     """
@@ -155,7 +155,7 @@ def _readings(grant: Grant, lines: Sequence[str], key: str | None, strict: bool)
     good = [reading for _, reading in found if reading is not None]
     if any(line.step is not None for line in good):
         if not all(line.step is not None for line in good):
-            raise ReadingError("some values say of which step they are, and some do not")
+            raise ReadingError("some values name their step, and some do not")
         by_step = {line.step: line.reading for line in good if line.step is not None and line.step > grant.start}
         return readings_by_step(grant.start, grant.until, by_step)
     told = [line.reading for line in good]

@@ -1,4 +1,4 @@
-"""What ``shoestring demo`` prints at the end: both errors with every seed, their means, and where the epochs went."""
+"""The output of ``shoestring demo`` at the end: both errors with every seed, their means, and where the epochs went."""
 
 from __future__ import annotations
 

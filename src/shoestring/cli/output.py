@@ -1,4 +1,4 @@
-"""What the commands print: texts that a terminal cannot take for commands, JSON, and tables."""
+"""Output of the commands: texts without control characters, JSON, and tables."""
 
 from __future__ import annotations
 

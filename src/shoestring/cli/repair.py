@@ -1,4 +1,4 @@
-"""``repair``: what is good of a damaged storage, and keeping only that."""
+"""``repair``: check a damaged storage, and keep the part that can be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoestring.logs.repair import Examined, cut, examined
 
 @click.command(epilog="\b\nExample:\n  shoestring repair shoestring.db --cut")
 @click.argument("storage", default=DEFAULT_STORAGE)
-@click.option("--cut", "cutting", is_flag=True, help="Keep only the good events; the damaged file is kept beside.")
+@click.option("--cut", "cutting", is_flag=True, help="Keep only the good events; the damaged file is kept next to it.")
 @click.pass_context
 def repair(ctx: click.Context, storage: str, cutting: bool) -> None:
     """Check a storage, and say up to which event each study is good.

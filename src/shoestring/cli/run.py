@@ -75,7 +75,7 @@ class _WithCommand(click.Command):
 @param_option
 @value_option
 @click.option("--value-file", "file", metavar="PATH", help="The file with the value of a command, if not its output.")
-@click.option("--every", type=int, help="Start a command again after so many steps, to save its checkpoint.")
+@click.option("--every", type=int, help="Start a command again after this many steps, to save its checkpoint.")
 @study_options
 @_workers
 @_keep
@@ -100,7 +100,7 @@ def run(
     """Tune OBJECTIVE, a function in FILE, or a COMMAND, or do what SWEEP.yaml says.
 
     FILE is imported as a module, so its own calls of tune belong under
-    `if __name__ == "__main__":`. The space is the one that FILE defines.
+    `if __name__ == "__main__":`. FILE defines the space.
 
     A COMMAND is any program that prints its value, or with --max-resource one value for each step.
     In its arguments, {lr} stands for the parameter lr, {until} for the step to train to and
@@ -162,7 +162,7 @@ def _command(
 
 
 def _named_for(command: list[str]) -> str:
-    """The name of a study of a command: that of its script or module, such as train for python train.py."""
+    """Name a study of a command after its script or module, such as train for python train.py."""
     words = command[1:] if _INTERPRETER.fullmatch(Path(command[0]).name) else command
     script = next((word for word in words if Path(word).is_file()), None)
     if script is None and "-m" in words[:-1]:

@@ -24,7 +24,7 @@ from shoestring.views.trends import trend_rows
 @study_arguments
 @json_option
 def status(storage: str, name: str | None, as_json: bool) -> None:
-    """Show how far a study is: what was spent, what is left, the best so far, what is running.
+    """Show the progress of a study: the budget spent and left, the best so far, the running trials.
 
     Without NAME it shows all studies of the storage; --json then prints a list if there are several.
     """
@@ -77,7 +77,7 @@ def _worker_line(worker: WorkerRecord) -> str:
         return f"asked by hand{holds}"
     lost = f", {worker.conflicts} conflicts" if worker.conflicts else ""
     if "/" not in worker.name:
-        return f"nobody holds trial {', '.join(map(str, worker.trials))}"
+        return f"no process holds trial {', '.join(map(str, worker.trials))}"
     return f"{_process(worker.name)} ({worker.state}{sign}{holds}{lost})"
 
 

@@ -1,4 +1,4 @@
-"""The command that a storage names, which is run only if somebody agrees: anybody can write any command into a file."""
+"""The command that a storage names. It is run only if the user agrees, because a file can contain any command."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ def has_command(study: Study) -> bool:
 
 
 def agreed_command(study: Study, agreed: bool) -> Command:
-    """The command of a study, after it was shown, and somebody who can be asked wants it to run."""
+    """Return the command of a study, after showing it and asking the user whether to run it."""
     command = recorded_command(study.history.opened.objective or "")
     echo(f"{study.name}: running {command} in {Path.cwd()}", err=True)
     if agreed:
         return command
     if not sys.stdin.isatty():
-        raise ObjectiveError("the storage names the command, and nobody can be asked whether to run it: give --yes")
+        raise ObjectiveError(
+            "the storage names the command, and this process has no terminal to ask whether to run it: give --yes"
+        )
     click.confirm("Run it?", abort=True, err=True)
     return command

@@ -69,7 +69,7 @@ def export(storage: str, name: str | None, kind: str, output: Path | None) -> No
     everything = {**summary(study), "trials": [trial_record(trial) for trial in study.trials]}
     text = _as_csv(study.rows()) if kind == "csv" else as_json(everything) + "\n"
     if output is None:
-        shown = printable(text) if sys.stdout and sys.stdout.isatty() else text  # a program gets the values as they are
+        shown = printable(text) if sys.stdout and sys.stdout.isatty() else text  # a program gets the values unchanged
         click.echo(shown, nl=False)
         return
     try:

@@ -40,7 +40,7 @@ _LOOK = 1.0
     help="The folder for checkpoints, the same on all hosts; PostgreSQL only. By default DATABASE.files here.",
 )
 @click.option(
-    "--wait", type=click.FloatRange(min=0), default=0, metavar="SECONDS", help="Wait so long for the study to exist."
+    "--wait", type=click.FloatRange(min=0), default=0, metavar="SECONDS", help="Wait this long for the study to exist."
 )
 @limit_options
 @click.option(
@@ -92,7 +92,7 @@ def worker(
 
 
 def _joined(storage: str, name: str, files: Path | None, wait: float) -> Study:
-    """The study, as soon as somebody has created it."""
+    """Load the study, as soon as it was created."""
     end = ticks() + wait
     log = open_log(storage, create=wait > 0, files=files)
     while log.find(checked_name(name)) is None:

@@ -1,4 +1,4 @@
-"""Ask and tell: what a study does for a caller that runs the trials itself, from any of its threads."""
+"""Ask and tell, for a caller that runs the trials itself, from any of its threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENDED = ("failed", "lost", "stopped")
 
 
 def ask(journal: Journal, most: int) -> list[Grant]:
-    """Up to ``most`` grants: trials of workers that are gone, then what the method decides."""
+    """Return up to ``most`` grants: trials of dead workers, then the method's decisions."""
     with journal.lock:
         found = list(islice(_taken_over(journal), most))
         if len(found) < most:
@@ -32,7 +32,7 @@ def ask(journal: Journal, most: int) -> list[Grant]:
 def _taken_over(journal: Journal) -> Iterator[Grant]:
     for trial in journal.trials_of_gone_workers():
         if journal.adopt(trial.index, trial.step):
-            yield _grant_of(journal, trial, "taken over from a worker that is gone")
+            yield _grant_of(journal, trial, "taken over from a worker that has died")
 
 
 def _grant_of(journal: Journal, trial: TrialRecord, reason: str) -> Grant:
@@ -83,7 +83,7 @@ def heartbeat(journal: Journal, given: Grant | int) -> None:
 
 
 def trial_of(journal: Journal, given: Grant | int) -> TrialRecord:
-    """The trial of a grant, or the one with a number; another object, or another process, may have asked for it."""
+    """Find the trial of a grant, or of a number; another object, or another process, may have asked for it."""
     trials = journal.history.trials
     if not isinstance(given, Grant):
         journal.sync()
@@ -99,7 +99,9 @@ def _number(given: object, trials: int, name: str) -> int:
     try:
         number = -1 if isinstance(given, bool) else index(given)  # type: ignore[arg-type]
     except TypeError:
-        raise ReadingError(f"{given!r} is no grant; give what study.ask() returned, or the number of a trial") from None
+        raise ReadingError(
+            f"{given!r} is not a grant; give what study.ask() returned, or the number of a trial"
+        ) from None
     if not 0 <= number < trials:
         raise ReadingError(f"the study {name!r} has no trial {given!r}; it has {trials} of them, numbered from 0")
     return number

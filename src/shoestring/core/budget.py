@@ -162,13 +162,15 @@ def _amount(unit: str, amount: object) -> float | int:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(amount, (bool, str)) or not math.isfinite(number) or number <= 0:
-        raise BudgetError(f"{unit}={brief(amount)} is no budget: a positive, finite number is needed")
+        raise BudgetError(f"{unit}={brief(amount)} is not a budget: a positive, finite number is needed")
     if unit not in ("steps", "evaluations"):
         return number
     if number != int(number):
-        raise BudgetError(f"{unit}={brief(amount)} is no budget: a whole number is needed")
+        raise BudgetError(f"{unit}={brief(amount)} is not a budget: a whole number is needed")
     if number >= LARGEST_WHOLE:
-        raise BudgetError(f"{unit}={brief(amount)} is no budget: it must be below 2**63; without a limit, leave it out")
+        raise BudgetError(
+            f"{unit}={brief(amount)} is not a budget: it must be below 2**63; without a limit, leave it out"
+        )
     return int(number)
 
 
@@ -189,7 +191,7 @@ class Amounts(dict[str, float]):
 
 @dataclass
 class Ledger:
-    """What was spent and what is committed to running trials, in every unit.
+    """The amounts that were spent and that are committed to running trials, in every unit.
 
     ``reserved`` is the part of ``cost`` that is committed to running trials; readings are paid from it first.
     """
@@ -207,7 +209,7 @@ class Ledger:
         return {unit: getattr(self, unit) for unit in UNITS}
 
     def free(self, unit: str) -> float:
-        """What is neither spent nor committed; infinite where there is no limit."""
+        """Compute what is neither spent nor committed; infinite without a limit."""
         limit = getattr(self.budget, unit)
         if limit is None:
             return math.inf

@@ -21,7 +21,7 @@ from shoestring.spaces.codec import Config
 
 T = TypeVar("T")
 
-# What a decision is based on, for people to read; no code reads it back.
+# The grounds of a decision, for people to read; no code reads it back.
 Explanation = Mapping[str, Any]
 
 
@@ -102,12 +102,12 @@ class Sampler(Protocol):
 
 class Scheduler(Protocol):
     def next(self, history: History, may_start: bool = True) -> Decision:
-        """What to run now; with ``may_start`` false there are no new configurations to be had."""
+        """Decide what to run now; with ``may_start`` false there are no new configurations."""
         ...
 
 
 def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
-    """A component's state as it was written with a grant; None if the grant has none of this kind."""
+    """Read a component's state that was written with a grant; None if the grant has no state of this kind."""
     if stored is None or stored.get("kind") != kind.__name__:
         return None
     values = {name: value for name, value in stored.items() if name != "kind"}
@@ -119,7 +119,7 @@ def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
 
 
 def written_state(state: Any) -> dict[str, Any] | None:
-    """A component's state as it is written with a grant."""
+    """Convert a component's state to the form that is written with a grant."""
     if state is None:
         return None
     types = _types(state.__class__) if is_dataclass(state) else {}
@@ -136,7 +136,7 @@ def _types(kind: Any) -> dict[str, type]:
 
 
 def plain(value: Any) -> Any:
-    """What an explanation holds as JSON: NumPy scalars and tuples become plain, all that JSON lacks becomes text."""
+    """Convert an explanation to JSON values: NumPy scalars and tuples become plain, other types become text."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -139,7 +139,7 @@ def required_front(history: History) -> tuple[FrontMember, ...]:
 
 
 def missed(history: History) -> str:
-    """That no reading is feasible, and by how much the one that violates the constraints least misses them.
+    """Say that no reading is feasible, and by how much the closest one misses the constraints.
 
     Violations of several constraints are compared by their share of the largest ones that occurred.
     """

@@ -1,4 +1,4 @@
-"""What a study seeks: its objectives, and the constraints that its recommendation has to fulfil.
+"""The goals of a study: its objectives, and the constraints that its recommendation has to fulfil.
 
 A study has one objective, the value of its readings, unless it names several: ``objectives={"error": "min", "latency":
 "min"}``. They are then numbers of a reading that are looked up by name, and ``value`` is the first of them.
@@ -135,7 +135,7 @@ def goals(
 
 
 def number_of(reading: Reading, name: str) -> Any:
-    """A number of a reading by name: a metric, or its value, cost or bounds; None if it has none of this name."""
+    """Find a number of a reading by name: a metric, or its value, cost or bounds; None if there is none."""
     if name in reading.metrics:
         return reading.metrics[name]
     return getattr(reading, name) if name in ("value", "cost", *_BOUNDS) else None

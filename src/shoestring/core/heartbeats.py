@@ -1,7 +1,7 @@
 """Heartbeats: a worker that runs trials sends them, and the trials of one that sends none may be taken over.
 
 They are not events: a log that several processes use keeps the last one of each worker in a table of its own,
-with the time of the database's clock (``beat`` and ``beats`` of a log). A process that is gone is noticed at once by
+with the time of the database's clock (``beat`` and ``beats`` of a log). A dead process is noticed at once by
 others in the same place; everybody else waits until its lease has expired. Clocks may be set, so a lease expires only
 after it was watched for a while: the stored time can shorten the wait, not replace it.
 """
@@ -71,7 +71,7 @@ def _beat(storage: str) -> None:
 
 
 def _forget_after_fork() -> None:
-    """A forked process has no thread, and the workers are those of its parent."""
+    """Forget the workers in a forked process: they belong to its parent, and it has no thread."""
     global _lock
     _lock = threading.Lock()
     _held.clear()
@@ -91,7 +91,7 @@ class Leases:
         self._read_at = float("-inf")
 
     def is_gone(self, worker: str) -> bool:
-        """Tell whether a worker is gone, so that its trials may be taken over: its process is, or its lease expired."""
+        """Tell whether a worker's trials may be taken over: its process has died, or its lease has expired."""
         gone = process_is_gone(worker)
         if gone or self._log is None or worker == DETACHED:
             return bool(gone)
@@ -102,7 +102,7 @@ class Leases:
         return ticks() > self._expiry[worker][1]
 
     def _read(self, log: SharedLog) -> None:
-        with suppress(StorageError):  # then nobody is given up
+        with suppress(StorageError):  # then no worker is given up
             for worker, (beat, age) in log.beats(self._study).items():
                 if worker not in self._expiry or self._expiry[worker][0] != beat:
                     self._expiry[worker] = beat, ticks() + LEASE - min(max(age, 0.0), LEASE - WATCH)
@@ -114,7 +114,7 @@ class WorkerRecord:
     """A worker of a study: how many seconds ago its last heartbeat is, if it sends any, and which trials it runs.
 
     ``state`` is alive, silent if its last heartbeat is too long ago, gone if its process does not exist, or by hand
-    if it is no process: a trial of ``shoestring ask`` is held until it is told or released.
+    if it is not a process: a trial of ``shoestring ask`` is held until it is told or released.
     ``conflicts`` is how often it found that another worker had appended first, where the storage counts that.
     """
 

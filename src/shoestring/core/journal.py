@@ -65,7 +65,7 @@ class Journal:
         """``history`` is the fold of the log's first events, if the caller has it already.
 
         Without a ``method`` it is found from its stored description by ``find_method`` on first use. With ``follow``
-        false the log is read once, for somebody who shows the study as it is at one moment.
+        false the log is read once, to show the study at one moment.
         """
         self.lock = ThreadLock()
         self.log = log
@@ -114,7 +114,7 @@ class Journal:
         return next(iter(self._append_all(lambda: [make()])), None)
 
     def _append_all(self, make: Callable[[], list[Event | None]]) -> list[Event]:
-        """The same for several events, each of which is decided as if the others were not."""
+        """Do the same for several events, each decided without regard to the others."""
         while True:
             with self.lock, self._advisory_lock():
                 events = [event for event in make() if event is not None]
@@ -139,7 +139,7 @@ class Journal:
 
     @contextmanager
     def _advisory_lock(self) -> Iterator[None]:
-        """Hold the log's advisory lock if there was a conflict lately, so that fewer decisions are made in vain."""
+        """Hold the log's advisory lock if there was a conflict lately, so that fewer decisions are lost."""
         if isinstance(self.log, HasAdvisoryLock) and ticks() < self._contended_until:
             with self.log.advisory_lock(self.study):
                 self.sync()
@@ -164,7 +164,7 @@ class Journal:
         return answer[0] if isinstance(answer, list) else answer
 
     def grants(self, most: int) -> list[Granted] | Wait | Done:
-        """Append the method's next grants, at most so many, or say why there is none.
+        """Append the method's next grants, at most ``most``, or say why there is none.
 
         Each is decided on those before it, and they are appended together.
         """
@@ -206,7 +206,7 @@ class Journal:
             self._deciding = False
 
     def peek(self) -> Granted | Wait | Done:
-        """What the method would grant now."""
+        """Return the grant that the method would give now."""
         with self.lock:
             return self._peek(self.current_method())
 
@@ -265,7 +265,7 @@ class Journal:
         return trial
 
     def runs(self, index: int) -> bool:
-        """Whether this worker runs a trial, as far as is known here."""
+        """Return whether this worker runs a trial, as far as is known here."""
         trial = self.history.running.get(index)
         return trial is not None and trial.worker == self.worker
 
@@ -274,13 +274,13 @@ class Journal:
         return self.asked.get(index, self.history.trials[index].holders) != self.history.trials[index].holders
 
     def trials_of_gone_workers(self) -> Iterator[TrialRecord]:
-        """Running trials whose worker is gone, in log order."""
+        """List the running trials whose worker has died, in log order."""
         for trial in list(self.history.running.values()):
             if trial.worker != self.worker and self._leases.is_gone(trial.worker):
                 yield trial
 
     def adopt(self, index: int, start: int) -> bool:
-        """Run a trial here from ``start``: one whose worker is gone, or an own one that has to repeat steps.
+        """Run a trial here from ``start``: of a dead worker, or an own one that has to repeat steps.
 
         If its process was lost too often at the same step, or the budget cannot pay for the steps to run again, the
         trial is lost. If another process took the trial over first, nothing happens.
@@ -301,7 +301,7 @@ class Journal:
         return isinstance(self._append(make), Adopted)
 
     def _idle(self) -> float:
-        """How long no trial has been running."""
+        """Return how long no trial has been running."""
         workers = {trial.worker for trial in self.history.running.values()}
         if any(worker == self.worker or not self._leases.is_gone(worker) for worker in workers):
             return 0.0
@@ -322,7 +322,7 @@ class Journal:
         return self._append(make) is not None
 
     def release(self, index: int, message: str) -> None:
-        """Free a running trial, whoever holds it: any process may take it over at once, and it counts as no loss."""
+        """Free a running trial of any worker: any process may take it over at once, and it does not count as lost."""
 
         def make() -> Event:
             self.running_trial(index, "only a trial that is running can be released")
@@ -353,7 +353,7 @@ class Journal:
         self._append_all(lambda: [make(self.history) for make in makes])
 
     def files(self) -> Path:
-        """Where the files of this study's trials belong."""
+        """Return where the files of this study's trials belong."""
         return self.log.directory() / self.name
 
     def retire(self) -> None:

@@ -1,4 +1,4 @@
-"""What the user knows already: configurations to try first, and results from elsewhere.
+"""Knowledge of the user: configurations to try first, and results from elsewhere.
 
 Both are events. An enqueued configuration is tried before the method chooses one by itself. An added result is a trial
 like any other for every method, but nothing is charged for it: one that has all its steps is finished, one with fewer
@@ -23,18 +23,18 @@ from shoestring.spaces.codec import Codec, Config
 
 _logger = logging.getLogger("shoestring")
 
-# So many results are added to a storage at once.
+# The number of results that are added to a storage at once.
 _BATCH = 500
 
 
 def is_known(history: History, config: Mapping[str, Any]) -> bool:
-    """Whether a configuration was tried, added or enqueued already."""
+    """Return whether a configuration was tried, added or enqueued already."""
     key = Codec.key(history.codec.completed(config))
     return key in history.arm_of or key in map(Codec.key, history.queue)
 
 
 def enqueued(history: History, config: Mapping[str, Any], source: str = "") -> Enqueued:
-    """The event for a configuration that is to be tried next; one that is known already is refused."""
+    """Make the event for a configuration to try next; a known configuration is refused."""
     own = history.codec.completed(config)
     if is_known(history, own):
         arm = history.arm_of.get(Codec.key(own))
@@ -76,7 +76,7 @@ def _written(step: int, given: object, goals: Goals) -> dict[str, Any]:
 
 
 def _is_there(history: History, event: Added) -> bool:
-    """Whether a trial has all that this result says; one that was added before may have been continued since."""
+    """Return whether a trial has all that this result says; one that was added before may have been continued since."""
     arm = history.arm_of.get(Codec.key(event.config))
     given = {one["step"]: one["value"] for one in event.readings}
     for trial in () if arm is None else history.arms[arm].trials:
@@ -108,7 +108,7 @@ def warm_start(*studies: HasHistory, fill: Mapping[str, Any] | None = None) -> W
     """The results of other studies, for ``initial=`` of :func:`tune` or for ``study.add_from``.
 
     The spaces may differ. Parameters that only the other study has are left out. A parameter that only the new one has
-    needs a value in ``fill``: the one that the other study used without saying so. A result outside of the new space is
+    needs a value in ``fill``: the value that the other study used implicitly. A result outside of the new space is
     not taken.
 
     >>> import shoestring as ss
@@ -123,13 +123,13 @@ def warm_start(*studies: HasHistory, fill: Mapping[str, Any] | None = None) -> W
     """
     for study in studies:
         if not isinstance(getattr(study, "history", None), History):
-            raise ReadingError(f"{study!r} is no study; give an ss.Study, such as ss.Study.load('study.db', 'name')")
+            raise ReadingError(f"{study!r} is not a study; give an ss.Study, such as ss.Study.load('study.db', 'name')")
     if not studies:
         raise ReadingError("give the study whose results are known: ss.warm_start(ss.Study.load('study.db', 'name'))")
     return WarmStart(studies, dict(fill or {}))
 
 
-# What is known before a study starts: configurations to try first, and other studies to learn from.
+# Knowledge from before a study starts: configurations to try first, and other studies to learn from.
 Initial = Sequence["Mapping[str, Any] | WarmStart | HasHistory | Result"]
 
 
@@ -152,7 +152,7 @@ def add_results(journal: Journal, warm: WarmStart) -> int:
     """Add the results of other studies; how many were taken."""
     unknown = sorted(warm.fill.keys() - journal.history.codec.space.keys())
     if unknown:
-        raise SpaceError(f"fill has {unknown[0]!r}, which is no parameter of the space of {journal.name!r}")
+        raise SpaceError(f"fill has {unknown[0]!r}, which is not a parameter of the space of {journal.name!r}")
     results, outside = results_for(journal.history, warm)
     _add_batches(journal, results)
     if outside:

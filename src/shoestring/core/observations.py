@@ -114,7 +114,7 @@ class Observations:
             column[index] = _mean_loss(arm, step)
 
     def before(self, arm: int) -> Observations:
-        """What is known of the arms before this one, as if all others were running."""
+        """Return the observations of the arms before this one, as if all others were running."""
         view = copy(self)
         for name, unknown in (("reached", 0), ("failed", False), ("pending", True), ("last", 0)):
             column = getattr(self, name).copy()

@@ -1,4 +1,4 @@
-"""Checks of the options of methods, samplers and schedulers: what was given, what is allowed."""
+"""Checks of the options of methods, samplers and schedulers, with errors that say what is allowed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_choices(component: Any) -> None:
 
 
 def check_whole(component: Any, what: str = "", **least: int) -> None:
-    """Each of these fields is a whole number of at least so much, or None where that is its default."""
+    """Check that each of these fields is a whole number from a minimum on, or None where that is its default."""
     for name, bound in least.items():
         value = getattr(component, name)
         if value is None and getattr(type(component), name, 0) is None:

@@ -41,14 +41,14 @@ def dominates(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def non_dominated(points: Array) -> Mask:
-    """Which points no other one dominates; equal points are all kept. Shape (n,)."""
+    """Return which points no other one dominates; equal points are all kept. Shape (n,)."""
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
     better = (points[:, None, :] < points[None, :, :]).any(axis=2)
     return np.asarray(~(no_worse & better).any(axis=0))
 
 
 def domination_ranks(points: Array) -> Codes:
-    """The rank of each point: 0 if none dominates it, 1 if only those of rank 0 do, and so on. Shape (n,).
+    """Rank each point: 0 if none dominates it, 1 if only points of rank 0 do, and so on. Shape (n,).
 
     >>> domination_ranks(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 2.0], [3.0, 3.0]])).tolist()
     [0, 0, 1, 2]
@@ -88,7 +88,9 @@ def _volume(points: Array, reference: Array) -> float:
 
 
 def contributions(points: Array, reference: Array) -> Array:
-    """How much of the hypervolume each point alone adds; 0 where another one is equal or dominates it. Shape (n,)."""
+    """Return how much of the hypervolume each point alone adds; 0 where another one is equal or dominates it. Shape
+    (n,).
+    """
     everything = hypervolume(points, reference)
     without = [hypervolume(np.delete(points, i, axis=0), reference) for i in range(len(points))]
     return np.maximum(everything - np.array(without), 0.0)
@@ -117,7 +119,9 @@ def contribution_ranks(losses: Array, violated: Array) -> Array:
 
 
 def _added(z: Array) -> Array:
-    """How much each point adds to the hypervolume below 1.1; beyond two losses by counting fixed points. Shape (n,)."""
+    """Return how much each point adds to the hypervolume below 1.1; beyond two losses by counting fixed points. Shape
+    (n,).
+    """
     if z.shape[1] == 2:
         order = np.lexsort((z[:, 1], z[:, 0]))
         a, b = z[order, 0], z[order, 1]

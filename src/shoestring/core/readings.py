@@ -1,4 +1,4 @@
-"""A reading: what an objective gives, checked before it is used, in all the forms that ``tell`` takes."""
+"""Readings: the values of an objective, checked before they are used, in all the forms that ``tell`` takes."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _whole(step: object) -> int:
     try:
         return index(step)  # type: ignore[arg-type]
     except TypeError:
-        raise ReadingError(f"{step!r} is no step; a step is a whole number") from None
+        raise ReadingError(f"{step!r} is not a step; a step is a whole number") from None
 
 
 def _listed(readings: object) -> list[object] | None:

@@ -1,11 +1,11 @@
-"""Which configuration a study recommends, at which step, and by which rule.
+"""The configuration and the step that a study recommends, and the rules for it.
 
 The readings of one trial are judged by one of these rules:
 
 ====== ==========================================================================================================
 best   its best reading, at the step where it was taken
 median the best running median of three readings, at the step of the last of the three; of two readings the worse
-       one counts, and a single one counts as it is
+       one counts, and a single one counts itself
 last   its last reading
 auto   its best reading; and a method that tells noise from signal may recommend another trial (:class:`HasAdvice`)
 ====== ==========================================================================================================
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from shoestring.core.history import History, TrialRecord
 
 RULES: tuple[Rule, ...] = get_args(Rule)
-# What a new study recommends by if it is not told.
+# The rule of a new study by default.
 DEFAULT_RULE: Rule = "auto"
 
 
 @dataclass(frozen=True)
 class Best(ShownAsTable, ExplainsNames):
-    """What a study recommends: a configuration, and the step at which to take its checkpoint.
+    """The recommendation of a study: a configuration, and the step at which to take its checkpoint.
 
     ``value`` is what the rule found at ``step``; of a configuration with several trials it is the mean over them,
     ``error`` is the standard error of that mean (None with a single trial), and ``trial`` is the one with the best
@@ -78,12 +78,12 @@ class HasAdvice(Protocol):
     """A method, or a sampler, that can tell a good configuration from a lucky reading."""
 
     def recommend(self, history: History) -> Advice | None:
-        """What it recommends, a function of the history alone; None if the best reading is to be believed."""
+        """Recommend by the history alone; None if the best reading can be trusted."""
         ...
 
 
 class Recommended(NamedTuple):
-    """What a rule makes of one trial: a loss, and the step at which to take its checkpoint."""
+    """The result of a rule for one trial: a loss, and the step at which to take its checkpoint."""
 
     loss: float
     step: int
@@ -139,7 +139,7 @@ def recommended(rule: Rule, losses: dict[int, float]) -> Recommended | None:
 
 
 def advised_best(history: History, find_method: Callable[[], object]) -> Best | None:
-    """What a study recommends, by the advice of its method if it has any; None without a reading.
+    """Find the recommendation of a study, by the advice of its method if it has any; None without a reading.
 
     There is none if the method is not known in this process. Advice is about configurations with one reading;
     of several trials the mean is known, and decides. With constraints, or several objectives, readings decide.
@@ -162,7 +162,9 @@ def _known(find_method: Callable[[], object]) -> object:
 
 
 def required(found: Best | None, history: History) -> Best:
-    """What a study recommends; an error that shows the first failure if there is nothing to recommend."""
+    """Return the recommendation of a study; raise an error that shows the first failure if there is nothing to
+    recommend.
+    """
     if history.goals.several:
         raise MethodError(
             f"a study with the objectives {', '.join(history.goals.names)} has no single best configuration: "
@@ -195,7 +197,7 @@ def _first_failure(history: History) -> str:
 
 
 def best_of(history: History, rule: Rule) -> Best | None:
-    """What a history recommends by a rule; None without a reading."""
+    """Find the recommendation of a history by a rule; None without a reading."""
     if history.goals.several:
         return _best_of_front(history)
     if len(history.trials) > len(history.arms):

@@ -1,4 +1,4 @@
-"""The time of a study, which nobody can set.
+"""The time of a study, which cannot be set.
 
 The time of day is what several processes share, and it can be set at any moment; a monotonic clock cannot, and it means
 nothing to another process. So the next event is stamped with the last stamp plus the time that passed since: what the
@@ -38,7 +38,7 @@ class StudyClock:
         if not least - _SLACK <= at <= most + _SLACK:  # the clock was set
             at = min(max(at, least), most)
         at = max(at, before)
-        if not history.running:  # nobody is charged for this time
+        if not history.running:  # this time is not charged
             at = max(at, day)
         drift = day - at
         return at, drift if abs(drift) > 1e-6 else 0.0
@@ -55,7 +55,7 @@ class StudyClock:
         return math.inf if deadline is None else deadline - self.read(history)[0]
 
     def looked(self, at: float, found: bool) -> None:
-        """Somebody's events were found, or none, by reading the log at this moment of the steady clock."""
+        """Take note that the log was read at this moment of the steady clock."""
         if found:
             self._absent, self._known = self._looked, self.ticks()
         self._looked = at

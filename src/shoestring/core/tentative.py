@@ -24,7 +24,7 @@ class TentativeGrants:
         self._time = history.position, history.now, history.drift
         self._sizes = len(history.trials), len(history.arms), len(history.grants)
         self._given = history.given, list(history.queue)
-        self._paused: list[TrialRecord] = []  # as they were before they were granted again
+        self._paused: list[TrialRecord] = []  # their state before they were granted again
         self._kept = False
 
     def __enter__(self) -> TentativeGrants:

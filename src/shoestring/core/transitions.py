@@ -79,7 +79,7 @@ def adopted(
     if not history.ledger.allows("steps", again):
         message = f"it would have to run {again} steps again, which the budget cannot pay"
         return closed(history, trial, "lost", message, 0, at, drift, idle=idle)
-    message = f"the process of {trial.worker} is gone" if was_lost else ""
+    message = f"the process of {trial.worker} has died" if was_lost else ""
     return Adopted(at, trial.index, worker, start, idle, trial.attempts + was_lost, message, 0, drift)
 
 

@@ -29,11 +29,12 @@ class TrialRecord(ShownAsTable, ExplainsNames):
     last grant goes, and ``goal`` how far that was meant to go before it was cut to what the budget could pay.
     ``reason`` and ``explanation`` say what that grant was decided on, for people to read. ``recommended`` is what the
     study's rule makes of the readings, ``seconds`` is how long its steps took, and ``closed_after`` how many readings
-    the study had when it ended. ``worker`` is who runs it, empty if nobody does, ``holders`` how often it went from one
-    worker to another, and ``attempts`` how many attempts at its next step were lost or failed. ``foreign`` is a trial
-    from elsewhere that was not continued here: nothing was paid for it, and there are no files of it. ``started`` and
-    ``ended`` are when it was started first, and when it paused or ended last. ``notes`` and ``attributes`` are what
-    was said of it, and ``violations`` has by step how far its reading misses each constraint of the study.
+    the study had when it ended. ``worker`` is the process that runs it, empty if none does, ``holders`` how often it
+    went from one worker to another, and ``attempts`` how many attempts at its next step were lost or failed.
+    ``foreign`` is a trial from elsewhere that was not continued here: nothing was paid for it, and there are no files
+    of it. ``started`` and ``ended`` are when it was started first, and when it paused or ended last. ``notes`` and
+    ``attributes`` are what was said of it, and ``violations`` has by step how far its reading misses each constraint of
+    the study.
     """
 
     index: int
@@ -103,7 +104,9 @@ class TrialRecord(ShownAsTable, ExplainsNames):
         return f"Trial {self.index}", {name: value for name, value in self.facts().items() if value != ""}
 
     def facts(self) -> dict[str, Any]:
-        """How the trial went, and its configuration; ``value`` and ``step`` are what the study's rule recommends."""
+        """Return how the trial went, and its configuration; ``value`` and ``step`` are what the study's rule
+        recommends.
+        """
         costs = [reading.cost for reading in self.readings.values() if reading.cost is not None]
         found = self.recommended
         row = {

@@ -63,7 +63,7 @@ def _violation_by_opening(event: Opened) -> str | None:
         first = goals(event.objectives, event.constraints, event.mode).signs[0]
     except MethodError as error:
         return str(error)
-    return None if (first < 0) == (event.mode == "max") else "its mode is not that of the first objective"
+    return None if (first < 0) == (event.mode == "max") else "its mode differs from the mode of the first objective"
 
 
 def _violation_by_numbers(history: History, value: float, given: Mapping[str, Any], cost: float | None) -> str | None:
@@ -74,7 +74,7 @@ def _violation_by_numbers(history: History, value: float, given: Mapping[str, An
         number = known.get(name)
         if not isinstance(number, (int, float)) or not math.isfinite(number):
             return f"its {name} is {number!r}, not a finite number"
-    return None if known[goals.names[0]] == value else f"its value is not that of {goals.names[0]!r}"
+    return None if known[goals.names[0]] == value else f"its value differs from {goals.names[0]!r}"
 
 
 def _violation_by_result(history: History, event: Added) -> str | None:

@@ -13,7 +13,7 @@ from shoestring.core.history import History
 
 @dataclass(frozen=True)
 class Verification:
-    """How many grants were decided again, and the position of the first that differs; true if none does."""
+    """The number of grants that were decided again, and the position of the first that differs; true if none does."""
 
     checked: int
     position: int | None = None

@@ -1,4 +1,4 @@
-"""The identity of whoever runs a trial, whether its process is gone, and the clocks.
+"""The identity of the process that runs a trial, whether it has died, and the clocks.
 
 A worker is named host@place/pid/start/number. The place is the machine since its last start and the pid namespace, so
 two containers with one host name are two places. The start time of the process distinguishes it from a later one with
@@ -26,7 +26,7 @@ SIMULATED = "simulated"
 
 
 def now() -> float:
-    """The time of day, in seconds; somebody may set this clock at any time."""
+    """Read the time of day, in seconds; this clock can be set at any time."""
     return time.time()
 
 
@@ -46,7 +46,7 @@ def retire(worker: str) -> None:
 
 
 def process_is_gone(worker: str) -> bool | None:
-    """Whether the process of a worker is gone; None if that cannot be checked from here, as in another place."""
+    """Return whether the process of a worker has died; None if that cannot be checked from here."""
     if worker == DETACHED:
         return False
     host, _, rest = worker.partition("/")
@@ -56,7 +56,7 @@ def process_is_gone(worker: str) -> bool | None:
     if host.rpartition("@")[2] != place():
         return None
     if sys.platform == "win32":
-        return None  # there is no signal 0: os.kill would send Ctrl-C. The lease decides
+        return None  # signal 0 does not exist: os.kill would send Ctrl-C. The lease decides
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
@@ -78,7 +78,7 @@ def place() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """When a process started, in the kernel's clock ticks; empty where the system does not say."""
+    """Return when a process started, in the kernel's clock ticks; empty where the system does not say."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

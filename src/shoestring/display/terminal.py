@@ -1,4 +1,4 @@
-"""The live display: what was spent, the best configuration so far, what is running.
+"""The live display: the budget spent, the best configuration so far, the running trials.
 
 It reads the history from its own thread while the study appends to it. The lists of the history only grow, and a
 dictionary is copied in one operation, so a frame is at worst a moment behind. A frame that cannot be drawn is
@@ -49,7 +49,7 @@ class Display:
             self._live.start(refresh=True)
 
     def stop(self) -> None:
-        """Draw the last frame and restore the terminal, also if Ctrl-C is pressed meanwhile."""
+        """Draw the last frame and restore the terminal, even if Ctrl-C is pressed meanwhile."""
         try:
             with _log_errors("the display could not be stopped"):
                 self._live.stop()

@@ -19,7 +19,7 @@ _MOST_FAILURES = 3
 
 
 def frame(trace: Trace) -> RenderableType:
-    """A study as it is now: the budget, the best, the trends, the account, what is running and what failed."""
+    """Render a study at this moment: the budget, the best, the trends, the account, running and failed trials."""
     history = trace.history
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)

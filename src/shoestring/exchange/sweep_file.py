@@ -1,4 +1,4 @@
-"""Sweep files: those of Weights & Biases, and a minimal format of our own with a budget."""
+"""Sweep files of Weights & Biases, and a minimal format of our own with a budget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPTIONS = ("budget", "method", "mode", "max_resource", "storage", "name", "seed
 def read_sweep(path: Path) -> Sweep:
     """Read a sweep file.
 
-    Numbers are those of YAML 1.2: 1e-4 is a number, and 1:4 is a text, a range here.
+    Numbers follow YAML 1.2: 1e-4 is a number, and 1:4 is a text, a range here.
     """
     try:
         import yaml  # the extra sweeps

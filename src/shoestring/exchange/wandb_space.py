@@ -14,7 +14,7 @@ from shoestring.spaces.parameters import IntRange, log
 Spec = Mapping[str, Any]
 
 _FIELDS = ("value", "values", "probabilities", "min", "max", "mu", "sigma", "q", "distribution", "parameters")
-# How many values a range in steps of q may have, as they are listed in the log.
+# How many values a range in steps of q may have, because the log lists them.
 _MOST_VALUES = 10_000
 
 

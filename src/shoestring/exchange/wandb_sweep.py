@@ -11,7 +11,7 @@ early_terminate: hyperband      ASHA on the same steps, with ``tpe`` for bayes
 run_cap                         a budget of evaluations
 =============================== =====================================================
 
-What has no counterpart here is refused by its name. Only the texts under which W&B shows a sweep are left out.
+Options without a counterpart here are refused by name. Only the texts under which W&B shows a sweep are left out.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from shoestring.spaces.parameters import ints, log
 from shoestring.spaces.written import from_plain, from_text, is_range
 from shoestring.study import Study
 
-# Texts that Hydra reads as they are, and words that it reads as something else.
+# Texts that Hydra reads unchanged, and words that it reads as something else.
 _PLAIN = re.compile(r"[A-Za-z_][\w./@-]*")
 _WORDS = ("true", "false", "null", "nan", "inf")
 _OF_RUNS = ("target", "patience", "retries")

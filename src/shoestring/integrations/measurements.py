@@ -1,4 +1,4 @@
-"""What the callbacks for training frameworks share: reporting measurements, and finding the checkpoint again."""
+"""Code that the callbacks for training frameworks share: reporting measurements, and finding the checkpoint again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def warn_if_not_loaded(trial: Trial) -> None:
     if trial.start and trial not in _asked:
         _logger.warning(
             "trial %d continues after step %d, but checkpoint(trial) was not asked for: if the training started over, "
-            "its readings are those of earlier steps. Load the checkpoint", trial.index, trial.start,
+            "its readings belong to earlier steps. Load the checkpoint", trial.index, trial.start,
         )  # fmt: skip
 
 

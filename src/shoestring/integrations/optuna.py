@@ -225,7 +225,7 @@ def _within(distribution: Any, value: Any) -> Any:
 
 
 def _is_spent(budget: Budget, trials: Sequence[Any]) -> bool:
-    """Whether the trials have used a budget up; each report is a step, and so is a trial that reports nothing."""
+    """Return whether the trials have used a budget up; each report is a step, and so is a trial without reports."""
     started = [trial for trial in trials if trial.state != optuna.trial.TrialState.WAITING]
     steps = sum(max(len(trial.intermediate_values), 1) for trial in started)
     spent = {"steps": steps, "evaluations": len(started)}

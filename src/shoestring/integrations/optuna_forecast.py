@@ -64,7 +64,7 @@ class CurveForecasts:
         self._losses.append(best_loss(trial, step))
 
     def _condense(self, history: History, trial: TrialRecord) -> None:
-        """Follow only the best trials, and the one that is asked about."""
+        """Follow only the best trials, and the trial in question."""
         others = [one for one in history.trials if one.losses and one is not trial]
         self._forget()
         for one in (*sorted(others, key=lambda each: best_loss(each, each.step))[:_MOST_TRIALS], trial):
@@ -78,7 +78,7 @@ def best_loss(trial: TrialRecord, step: int) -> float:
 
 
 def chance_to_be_among(best: int, mean: Array, deviation: Array, place: int) -> float:
-    """The probability that the end at this place is better than all but so many of the other means.
+    """The probability that the end at this place is better than all but this many of the other means.
 
     >>> import numpy as np
     >>> chance_to_be_among(1, np.array([0.0, 1.0, 2.0]), np.ones(3), 1)

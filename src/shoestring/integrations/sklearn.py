@@ -1,6 +1,6 @@
 """Search for the parameters of a scikit-learn estimator within a budget.
 
-``BudgetSearchCV`` has the interface of ``RandomizedSearchCV``. What it adds is a *resource*: a candidate is first
+``BudgetSearchCV`` has the interface of ``RandomizedSearchCV``. It adds a *resource*: a candidate is first
 evaluated with a part of it, and only those that do well get more.
 
 ============== ============================================================= ==================================
@@ -43,7 +43,7 @@ from shoestring.study import Study
 
 # Into how many parts samples, or the values of a parameter, are divided.
 _PARTS = 27
-# After so many failures without a success, the search ends.
+# After this many failures without a success, the search ends.
 _MOST_FAILURES = 10
 
 
@@ -52,10 +52,11 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     ``space`` is a space of shoestring, a ConfigSpace, or a mapping of lists and SciPy distributions, with ``__`` in the
     names for the parts of a pipeline. A ``budget`` of 60 pays for as many fits as ``RandomizedSearchCV(n_iter=60)``
-    makes; a :class:`~shoestring.Budget` or a text such as ``"10min"`` is taken as it is. ``resource`` is "folds",
+    makes; a :class:`~shoestring.Budget` or a text such as ``"10min"`` is used unchanged. ``resource`` is "folds",
     "partial_fit", "n_samples" or a parameter of the estimator, whose largest value is ``max_resource`` (by default the
-    one that the estimator has). ``n_jobs`` fits run at once. ``method`` is that of :class:`~shoestring.Study`; ``cv``,
-    ``scoring``, ``refit``, ``random_state``, ``error_score`` and ``verbose`` are those of ``RandomizedSearchCV``.
+    one that the estimator has). ``n_jobs`` fits run at once. ``method`` is the same as for :class:`~shoestring.Study`;
+    ``cv``, ``scoring``, ``refit``, ``random_state``, ``error_score`` and ``verbose`` are the same as for
+    ``RandomizedSearchCV``.
 
     After ``fit`` there are ``best_params_``, ``best_score_``, ``best_estimator_`` and ``cv_results_`` as scikit-learn
     has them, and ``study_``, the study. A candidate that did not get the whole resource ranks after those that did;
@@ -256,7 +257,7 @@ class _Fit:
 
 @dataclass
 class _Evaluation:
-    """What is needed to evaluate a candidate."""
+    """Everything that is needed to evaluate a candidate."""
 
     estimator: Any
     X: Any
@@ -276,11 +277,11 @@ class _Evaluation:
 
     @property
     def refits(self) -> bool:
-        """Whether a candidate that gets more is fitted again, and the cost is that of the whole fit."""
+        """Return whether a candidate that gets more is fitted again, and costs a whole fit."""
         return self.resource not in ("folds", "partial_fit")
 
     def amount(self, step: int) -> int:
-        """How much of the resource a step stands for."""
+        """Return how much of the resource a step stands for."""
         if self.resource == "n_samples":
             return math.ceil(step / self.steps * min(len(train) for train, _ in self.splits))
         return math.ceil(step / self.steps * self.largest)
@@ -312,7 +313,7 @@ class _Evaluation:
         return shuffled[np.argsort(places, kind="stable")]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "states": {}}  # a worker needs none of the other candidates
+        return {**self.__dict__, "states": {}}  # a worker does not need the other candidates
 
 
 def _fitted(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, train: Any, test: Any, passes: int) -> _Fit:
@@ -332,7 +333,9 @@ def _fitted(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, trai
 
 
 def _trained(estimator: Any, X: Any, y: Any, labels: Any, passes: int, params: Mapping[str, Any]) -> Any:
-    """The estimator after a fit, or after so many passes over the data; ``labels`` has all classes that there are."""
+    """Return the estimator after a fit, or after this many passes over the data; ``labels`` has all classes that there
+    are.
+    """
     target = [] if y is None else [y]
     if not passes:
         return estimator.fit(X, *target, **params)

@@ -75,7 +75,7 @@ ENTRIES = (
 
 
 def bibtex_of(reference: str) -> str:
-    """A reference as a BibTeX entry; one that is not known, such as that of your own method, becomes a note.
+    """Convert a reference to a BibTeX entry; an unknown one, such as the paper of your own method, becomes a note.
 
     >>> print(bibtex_of("Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014"))
     @misc{swersky2014freeze,

@@ -44,7 +44,7 @@ def bracket_model() -> TPE:
 
 
 def as_of_bracket(history: History, plan: list[Bracket], learn: LearnFrom) -> History:
-    """The history for the model of the next arm: it learns from the brackets before that of the arm."""
+    """The history for the model of the next arm: it learns from the brackets before the arm's own."""
     return history if learn == "all" else history.before(first_of_bracket(plan, len(history.arms)))
 
 
@@ -52,8 +52,8 @@ def as_of_bracket(history: History, plan: list[Bracket], learn: LearnFrom) -> Hi
 class BOHB:
     """Algorithm 3: Hyperband whose configurations a model of the brackets before proposes (default: TPE).
 
-    With ``learn_from="all"`` the model is of everything that is known when a configuration is needed, also of the same
-    bracket. After ``iterations`` brackets the study is complete.
+    With ``learn_from="all"`` the model is of everything that is known when a configuration is needed, including the
+    same bracket. After ``iterations`` brackets the study is complete.
     """
 
     eta: float = 3
@@ -75,7 +75,7 @@ class BOHB:
     def paper(cls, **changes: Any) -> BOHB:
         """The published sampler, as far as our Parzen estimator has it.
 
-        64 samples from l with its kernels 3 times as wide, scored by l and g as they are, a third of all
+        64 samples from l with its kernels 3 times as wide, scored by l and g unwidened, a third of all
         configurations random, 15 % of the compared ones good, at the furthest step that |D| + 2 configurations reached.
         """
         sampler = TPE(0, 64, good=0.15, bandwidth=1.0, bandwidth_factor=3.0, random_fraction=1 / 3, fit_at="furthest")
@@ -98,8 +98,8 @@ class BOSS:
     The default is the paper's own rule, sub-sampling. In our measurements "mss" and BOHB did better
     (benchmarks/RESULTS.md): with brackets of up to 81 steps, "ss" never gets to compare two arms.
 
-    ``replicate`` and ``compare`` are those of the schedulers; with None the rule's own default is taken.
-    ``learn_from`` and ``iterations`` are those of :class:`BOHB`.
+    ``replicate`` and ``compare`` are the options of the schedulers; with None the rule's own default is taken.
+    ``learn_from`` and ``iterations`` are the options of :class:`BOHB`.
     """
 
     rule: Literal["sh", "ss", "mss"] = "ss"

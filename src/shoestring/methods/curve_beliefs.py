@@ -1,4 +1,4 @@
-"""What a method believes about learning curves, for people to look at.
+"""The forecasts of a method for learning curves, to be shown.
 
 A method that forecasts curves can offer ``belief``; plots call it on the history of an earlier moment. It is optional,
 and no decision reads it.
@@ -55,5 +55,5 @@ class HasBelief(Protocol):
     """A method that forecasts learning curves."""
 
     def belief(self, history: History, trials: Sequence[TrialRecord]) -> list[CurveBelief]:
-        """What is believed about each of the trials, given the readings of the history."""
+        """Forecast each of the trials, given the readings of the history."""
         ...

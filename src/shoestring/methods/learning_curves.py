@@ -1,4 +1,5 @@
-"""What the methods that forecast learning curves share: the remaining steps, the candidate pool, expected improvement.
+"""Code that the methods that forecast learning curves share: the remaining steps, the candidate pool, expected
+improvement.
 
 ======== =========================================================================
 T        the last step of a full training
@@ -22,7 +23,7 @@ from shoestring.spaces.codec import Codec, Config
 
 
 def remaining_steps(history: History) -> float:
-    """How many steps the rest of the budget buys, by the cost and duration of the steps so far; r.
+    """Return how many steps the rest of the budget buys, by the cost and duration of the steps so far; r.
 
     Steps granted to running trials are not included. Infinite where nothing bounds the steps.
     """
@@ -34,7 +35,7 @@ def remaining_steps(history: History) -> float:
 
 
 def steps_are_free(history: History) -> bool:
-    """Whether the budget limits only the number of trials: then it never pays to stop one early."""
+    """Return whether the budget limits only the number of trials: then it never pays to stop one early."""
     return history.ledger.budget.limited == ("evaluations",)
 
 
@@ -111,7 +112,7 @@ def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config
 
 
 def _everything(codec: Codec, most: int) -> list[Config] | None:
-    """All rows of a table, or all configurations of a finite space that has at most so many; None elsewhere."""
+    """All rows of a table, or all configurations of a finite space that has at most this many; None elsewhere."""
     if codec.rows is None and codec.finite and math.prod(codec.cells.tolist()) <= most:
         return codec.everything
     return codec.rows

@@ -1,4 +1,4 @@
-"""What is checked when a study is opened: its options, its method, and that they are those of the stored one."""
+"""Checks when a study is opened: its options, its method, and whether they agree with the stored study."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def rebuilt_method(description: Mapping[str, Any]) -> Method:
 
 
 def stored_method(name: str, given: Method | None, description: Mapping[str, Any]) -> Method:
-    """The method of a stored study that is opened again: the one that is given, or as its log describes it.
+    """Return the method of a stored study that is opened again: the given one, or as its log describes it.
 
     A log of an earlier version does not name the options that were added since, so it may describe another setting.
     """
@@ -122,7 +122,9 @@ def created_or_found(log: EventLog, name: str, method: Method, opened: Opened) -
 
 
 def _opened_history(method: Method, opened: Opened) -> History:
-    """The history of a new study. Its first grant is decided now: what cannot work fails before it is stored."""
+    """The history of a new study. Its first grant is decided now, so that an impossible study fails before it is
+    stored.
+    """
     history = History()
     history.apply(opened)
     answer = next_grant(method, history, "", opened.at)

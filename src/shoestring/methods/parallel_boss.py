@@ -29,7 +29,7 @@ class ParallelBOSS:
 
     Round r of a bracket has room for ⌊K·eta^−r⌋ evaluations. A free worker takes the next of the round
     being filled: in round 0 a new arm, later the arm of the bracket with the most potential by what is
-    known so far. When all rounds are filled the next bracket starts, whoever is still running.
+    known so far. When all rounds are filled the next bracket starts, even while arms are still running.
 
     Differs from the paper in that brackets come in Hyperband's order instead of at random, and in that
     an arm is proposed when its turn comes, by a model of what is known by then of the brackets before
@@ -81,7 +81,7 @@ class ParallelBOSS:
         return Done(f"all brackets are complete (iterations={self.iterations})")
 
     def _known(self, history: History, filled: _Filled, number: int) -> History:
-        """The history for the model of the next arm: of the brackets before that of the arm."""
+        """The history for the model of the next arm: of the brackets before the arm's own."""
         own = filled.arms(number, 0)
         return history if self.learn_from == "all" else history.before(own[0] if own else len(history.arms))
 
@@ -143,14 +143,14 @@ def _budgets(bracket: Bracket, eta: float) -> list[int]:
 
 @dataclass(frozen=True)
 class _Place:
-    """The round of which bracket a grant belongs to, counted from 0."""
+    """Return the bracket and the round that a grant belongs to, counted from 0."""
 
     bracket: int
     round: int
 
 
 class _Filled:
-    """Which arms were sent into which round of which bracket."""
+    """The arms that were sent into each round of each bracket."""
 
     def __init__(self) -> None:
         self.last = 0

@@ -1,9 +1,9 @@
 """The names that ``method=`` takes, and how a method is written into a log and rebuilt from it.
 
 A method is a frozen dataclass of plain values (or of other such dataclasses), so its description is its class and its
-fields. An option that a log does not name, because it was added later, has its default. If that decides otherwise than
-before, the field's metadata have under "before" the value with which nothing changes. Classes of other packages are
-found once they are registered, by :func:`register` or by an entry point of the group ``shoestring.methods``.
+fields. An option that a log does not name, because it was added later, has its default. If that decides differently
+than before, the field's metadata have under "before" the value with which nothing changes. Classes of other packages
+are found once they are registered, by :func:`register` or by an entry point of the group ``shoestring.methods``.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def rebuilt(description: Mapping[str, Any], as_before: bool = True) -> Any:
         return None
     try:
         result = cls(**values)
-    except Exception as error:  # what was stored can be anything
+    except Exception as error:  # the stored value can be anything
         raise MethodError(f"the log's method {dict(description)!r} does not fit this version: {error}") from None
     for name, value in values.items():
         if _builtin(cls.__name__) is cls and isinstance(value, (int, float)) and not abs(value) <= _LARGEST_OPTION:
@@ -164,7 +164,7 @@ def _before(cls: type | None) -> dict[str, Any]:
 
 
 def rebuilt_if_known(description: Mapping[str, Any]) -> Any:
-    """The method of a description; None also if it does not fit this version."""
+    """Rebuild the method of a description; None if it is unknown or does not fit this version."""
     try:
         return rebuilt(description)
     except MethodError:
@@ -191,7 +191,7 @@ def differing_option(stored: Mapping[str, Any], given: Mapping[str, Any], path: 
 
 
 def same_method(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether two descriptions are of the same method.
+    """Return whether two descriptions are of the same method.
 
     Options that a log does not name may have their defaults, or be as before they were added.
     """
@@ -205,7 +205,7 @@ _UNKNOWN = object()
 
 
 def _key(cls: type) -> str:
-    """How a class is called in a log: by its bare name if it is one of ours."""
+    """Return how a class is called in a log: by its bare name if it is one of ours."""
     if _builtin(cls.__name__) is cls:
         return cls.__name__
     module = "__main__" if cls.__module__ == "__mp_main__" else cls.__module__  # a script that a worker loaded

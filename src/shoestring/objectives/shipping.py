@@ -81,7 +81,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return super().reducer_override(obj)
 
     def _travels(self, function: Any) -> bool:
-        """Whether a function goes by value: the other process cannot import it by its name."""
+        """Return whether a function goes by value: the other process cannot import it by its name."""
         by_value = {"__main__", SCRIPT, *cloudpickle.list_registry_pickle_by_value()}
         return function.__module__ in by_value or "<locals>" in function.__qualname__
 

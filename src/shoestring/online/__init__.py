@@ -6,12 +6,12 @@ several of them take:
 * ``space_or_arms``: a search space, a list of choices, or an array with one row for each choice.
 * ``policy``, ``look``: the policy and the look rule; ``horizon``: how many rounds there are; ``seed``: of its draws.
 * ``clip``: the low and the high end to which readings are cut.
-* ``kernel``, ``lengthscale``, ``variance``, ``noise``: the Gaussian process; what is left out is learned.
+* ``kernel``, ``lengthscale``, ``variance``, ``noise``: the Gaussian process; parameters that are left out are learned.
 * ``forgetting``: how fast old readings lose their weight, from 0 (never) to 1.
 * ``beta``: the width of the confidence bound: a number, ``LogBeta`` or ``TheoremBeta``, whose ``scale``, ``inside``,
   ``delta``, ``a`` and ``b`` are the constants of their formulas.
 * ``acquisition``: "ucb", "ei" or "pi".
-* ``step``: the weight of a new reading in the estimate of a choice; by default that of the mean.
+* ``step``: the weight of a new reading in the estimate of a choice; by default the weight in the mean.
 * ``width``: how wide the bound of UCB1 is; ``epsilon``: how often any choice is tried; ``temperature``: how even the
   choices of Softmax are; ``changes``, ``gamma``, ``alpha``: how often the best choice changes, the share of exploration
   and the share of forgetting of EXP3.S.

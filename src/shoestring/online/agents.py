@@ -29,7 +29,7 @@ _STARTS = 50
 
 @dataclass(frozen=True)
 class Settings:
-    """What a policy asks for. With each new block of rounds everything is forgotten."""
+    """The options that a policy asks for. Each new block of rounds starts without memory."""
 
     prior: Prior
     beta: Beta
@@ -48,7 +48,7 @@ class _Model(Protocol):
 
 
 class _ProcessAgent(ABC):
-    """What both agents share: blocks of rounds, refitting the prior, and the state of a checkpoint."""
+    """The base of both agents: blocks of rounds, refitting the prior, and the state of a checkpoint."""
 
     _model: _Model
 

@@ -110,7 +110,7 @@ class EXP3S:
 
 
 def arms_of(policy: Any, domain: Domain) -> int:
-    """The number of arms; an error where there is no list of them."""
+    """Return the number of arms; raise an error without a list of them."""
     if isinstance(domain, Arms):
         return len(domain)
     raise MethodError(f"{type(policy).__name__} plays a list of arms; give one, or use TVGPUCB for a continuous space")

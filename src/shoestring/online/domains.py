@@ -14,7 +14,7 @@ from shoestring.errors import SpaceError
 from shoestring.spaces.codec import Codec
 from shoestring.spaces.definition import as_space
 
-# The exact posterior of so many arms is a matrix of 200 MB.
+# The exact posterior of this many arms is a matrix of 200 MB.
 _MOST_ARMS = 5_000
 # A finite space with more configurations is searched like a continuous one.
 _MOST_LISTED = 2_000
@@ -88,7 +88,7 @@ def _numbers(given: Sequence[Any]) -> NDArray[Any]:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise SpaceError(
-            f"a kernel over arms needs their coordinates, and {given[0]!r} is no number or row of numbers; "
+            f"a kernel over arms needs their coordinates, and {given[0]!r} is not a number or row of numbers; "
             "give an array with one row per arm, or leave the kernel out: the arms are then independent"
         ) from None
 

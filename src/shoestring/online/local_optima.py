@@ -33,7 +33,7 @@ _RADIUS = 0.1
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """Which arms are neighbours."""
+    """The neighbours of each arm."""
 
     arms: Arms
 
@@ -106,7 +106,7 @@ def _distinct(points: Array, score: Score) -> Array:
 
 
 def mean_shift(points: Array) -> Array:
-    """Where mean shift with a flat kernel takes each point (Cheng, 1995).
+    """Return where mean shift with a flat kernel takes each point (Cheng, 1995).
 
     Not scikit-learn's, which takes 150 ms for a few dozen points, this one less than a millisecond.
     """

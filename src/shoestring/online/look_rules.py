@@ -10,7 +10,7 @@ ExpectedLoss(θ) if playing x_t may cost more than θ in this round (beyond the 
 Exactly(n)      n times over the horizon, where it is worth most (beyond the papers)
 =============== ==========================================================================
 
-Sections and lines are those of Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter
+Sections and lines refer to Wang, Ren, Bogunovic, Xiong and Urtasun, Cost-efficient online hyperparameter
 optimization (AutoML workshop 2020, with proofs; ACML 2021). Every rule takes ``greedy_when_blind``: a round without
 a reading then plays the best estimate instead of x_t, since exploring without a reading gains nothing (beyond the
 papers).
@@ -33,7 +33,7 @@ from shoestring.online.suggestion import Posterior
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the run is: this round's number from 1, the horizon, the looks so far, and the rule's own memory.
+    """The progress of a run: this round's number from 1, the horizon, the looks so far, and the rule's own memory.
 
     ``chance(purpose)`` draws from [0, 1), the same for the same round and purpose.
     """
@@ -47,7 +47,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class LookDecision:
-    """Whether to look, why, the expected loss if the rule knows it, and what the rule wants to remember."""
+    """The decision to look or not: why, the expected loss if the rule knows it, and what the rule wants to remember."""
 
     look: bool
     reason: str
@@ -99,7 +99,7 @@ def _look_anyway(posterior: Posterior) -> LookDecision | None:
 
 @dataclass(frozen=True)
 class Confident(LookRule):
-    """The cost-efficient rule: look if P(f(x_t) > f(x)) < κ for some rival x, or if there is no rival at all."""
+    """The cost-efficient rule: look if P(f(x_t) > f(x)) < κ for some rival x, or without any rival."""
 
     kappa: float = 0.9
     needs_posterior: ClassVar[bool] = True
@@ -121,7 +121,7 @@ class Confident(LookRule):
 
 @dataclass(frozen=True)
 class Disjoint(LookRule):
-    """Look unless the confidence interval of x_t lies above those of all rivals: κ = Φ(√(2β_t)), or stricter."""
+    """Look unless the confidence interval of x_t lies above all rivals' intervals: κ = Φ(√(2β_t)), or stricter."""
 
     needs_posterior: ClassVar[bool] = True
 

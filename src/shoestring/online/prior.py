@@ -1,6 +1,6 @@
 """The prior of a Gaussian-process policy, and learning its parameters online from the readings.
 
-Parameters that were given stay as they are. The others are fitted by maximum likelihood within bounds whenever the
+Given parameters are not changed. The others are fitted by maximum likelihood within bounds whenever the
 number of readings has grown by a quarter, so that a long run refits rarely and a short one early.
 """
 
@@ -32,7 +32,7 @@ _BOUNDS = {
 
 @dataclass(frozen=True)
 class Prior:
-    """The parameters as the user gave them; None is to be learned. A smooth drift's length-scale always is."""
+    """The parameters that the user gave; None means to learn it. A smooth drift's length-scale always is."""
 
     kernel: str
     lengthscale: float | tuple[float, ...] | None
@@ -60,7 +60,7 @@ class Prior:
         return [*names, "variance"] if self.variance is None and self.noise is None else names
 
     def first_process(self, domain: Domain, horizon: int | None) -> TimeVaryingProcess:
-        """The process before any reading: what was given, and the paper's settings for the rest."""
+        """The process before any reading: the given parameters, and the paper's settings for the rest."""
         drift: Drift = Forgetting(0.01 if self.forgetting is None else self.forgetting)
         if self.smooth:
             drift = Smooth((horizon or 2000) / 20)
@@ -69,7 +69,7 @@ class Prior:
         return TimeVaryingProcess(kernel, drift, 0.1 if self.noise is None else self.noise)
 
     def scale_known(self, readings: int) -> bool:
-        """Whether the unit of the readings is given, or there are enough of them to fit it."""
+        """Return whether the unit of the readings is given, or there are enough of them to fit it."""
         return "variance" not in self.free() or readings >= _FIRST_FIT
 
     def refit_due(self, readings: int, fitted_at: int) -> bool:

@@ -56,7 +56,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What a policy would play, an arm's index or a point of the cube; and its best estimate, to play if blind."""
+    """A proposal of a policy: an arm's index or a point of the cube; and its best estimate, to play if blind."""
 
     candidate: Any
     best_estimate: Callable[[], Any]
@@ -79,7 +79,7 @@ class Agent(Protocol):
 
 
 class Policy(Protocol):
-    """What to play: a description, from which ``start`` makes an agent."""
+    """A rule for what to play: a description, from which ``start`` makes an agent."""
 
     @property
     def has_posterior(self) -> bool: ...

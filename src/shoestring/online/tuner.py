@@ -28,7 +28,7 @@ _FORMAT = 2
 
 @dataclass(frozen=True)
 class Round:
-    """What to use now, whether to pay for a reading, and why. ``arm`` is the position in a list of arms."""
+    """The configuration to use now, whether to pay for a reading, and why. ``arm`` is its position in the list."""
 
     number: int
     config: Any
@@ -39,7 +39,7 @@ class Round:
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """One round of the history. ``value`` is None without a reading, NaN where the reading was no finite number."""
+    """One round of the history. ``value`` is None without a reading, NaN where the reading was not a finite number."""
 
     number: int
     candidate: Any
@@ -51,7 +51,7 @@ class RoundRecord:
 
 @dataclass(frozen=True)
 class PlotData:
-    """What to draw of a finite domain: the posterior in the current round, and which arms were played."""
+    """Data of a picture of a finite domain: the posterior in the current round, and which arms were played."""
 
     points: Array
     mean: Array
@@ -97,12 +97,12 @@ class OnlineTuner:
 
     @property
     def looks(self) -> int:
-        """How many rounds the tuner has asked to look at."""
+        """Return how many rounds the tuner has asked to look at."""
         return self._looks
 
     @property
     def spent(self) -> float:
-        """What the looks have cost: one each, or the cost that ``tell`` was given."""
+        """Sum the costs of the looks: one each, or the cost that ``tell`` was given."""
         return self._spent
 
     @property
@@ -152,7 +152,7 @@ class OnlineTuner:
             self._agent.observe(current.number, current.candidate, clipped)
 
     def plot_data(self) -> PlotData:
-        """What to draw of the model, for a finite domain and a policy with a posterior."""
+        """Return the data of a picture of the model, for a finite domain and a policy with a posterior."""
         if not isinstance(self._domain, Arms) or not self._policy.has_posterior:
             raise MethodError("plot_data needs a finite domain and a policy with a posterior, such as TVGPUCB")
         posterior = self._agent.suggest(max(len(self._history), 1)).posterior
@@ -168,7 +168,7 @@ class OnlineTuner:
         )
 
     def _identity(self) -> dict[str, Any]:
-        """What a state must have been saved with."""
+        """Describe the settings that a saved state must agree with."""
         described = {"policy": repr(self._policy), "look": repr(self._rule)}
         return {"format": _FORMAT, **described, "seed": self._seed, "horizon": self._horizon}
 
@@ -220,7 +220,7 @@ def CEGPUCB(  # noqa: N802 - an algorithm's name, used like a class
 ) -> OnlineTuner:
     """CE-GP-UCB: TV-GP-UCB that looks only when it is not confident (Algorithm 1 of Wang et al., ACML 2021).
 
-    Further arguments go to :class:`TVGPUCB`; what is left out is learned.
+    Further arguments go to :class:`TVGPUCB`; parameters that are left out are learned.
 
     >>> tuner = CEGPUCB({"lr": (0.0, 1.0)}, horizon=2000, kappa=0.9, seed=0)
     >>> tuner.ask().look

@@ -102,7 +102,7 @@ def _value(trial: TrialRecord, name: str) -> float:
 
 
 def _front(a: Array, b: Array) -> Mask:
-    """Which points no other point beats in both coordinates; of equal points the first."""
+    """Return which points no other point beats in both coordinates; of equal points the first."""
     front, best = np.zeros(len(a), dtype=bool), np.inf
     for i in np.lexsort((b, a)):
         if b[i] < best:
@@ -135,7 +135,7 @@ class Regret:
             return Picture(title, note=self.note)
         positive = [m for curve in self.curves for m in curve.mean if m > 0]
         log = self.log if self.log is not None else max(positive) > 5 * min(positive)
-        # On a logarithmic axis a regret of 0, that of the best of all, is drawn at the bottom.
+        # On a logarithmic axis a regret of 0, of the best of all, is drawn at the bottom.
         floor = min(positive) / 3 if log else -np.inf
         marks: list[Mark] = []
         for i, curve in enumerate(self.curves):

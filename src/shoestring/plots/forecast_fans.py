@@ -44,7 +44,7 @@ class Fan:
 class ForecastFans:
     """Forecasts of the leading curves after ``position`` events, when ``share`` of the budget was spent.
 
-    ``source`` says whose forecasts they are if the method of the study has none of its own.
+    ``source`` says whose forecasts they are if the method of the study makes no forecasts.
     """
 
     name: str
@@ -87,7 +87,7 @@ def _xy(points: Sequence[tuple[int, float]]) -> tuple[list[float], list[float]]:
 
 @Plot
 def forecast(study: Source, *, at: float = 0.5, most: int = 4, **_: Unpack[FigureOptions]) -> ForecastFans:
-    """Forecast fan: what the method believed when the share ``at`` of the budget was spent about the ``most`` leading
+    """Forecast fan: the beliefs of the method when the share ``at`` of the budget was spent about the ``most`` leading
     trials that had not ended, and how they came out.
 
     The method is asked again with the log up to that moment. For one that forecasts no curves, the process of

@@ -15,7 +15,7 @@ from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import STATE_STYLES, STRONG, scale
 from shoestring.views.trace import Source, Trace, trace_of
 
-# What every reading has, besides its metrics.
+# The parts of every reading, in addition to its metrics.
 _OWN = ("step", "value", "cost")
 _MOST_TRIALS = 300
 
@@ -83,7 +83,7 @@ def metrics(study: Source, *, x: str = "step", y: str = "", **_: Unpack[FigureOp
 
 
 def values_of_readings(trace: Trace) -> list[str]:
-    """What the readings of a study have: "step", "value", "cost", and the numbers among their metrics."""
+    """List the columns of a study's readings: "step", "value", "cost", and the numbers among their metrics."""
     found: dict[str, None] = {}
     for trial in trace.history.trials:
         last = trial.readings.get(trial.step)

@@ -1,4 +1,4 @@
-"""How the value depends on the parameters: parallel coordinates, slices, a contour, and importance."""
+"""The effects of the parameters on the value: parallel coordinates, slices, a contour, and importance."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _recommended(arm: Arm) -> float:
 
 
 def _shown_trial(arm: Arm) -> int:
-    """The trial of an arm that a point stands for: the one that was trained for longest."""
+    """Find the trial of an arm that a point stands for: the longest trained one."""
     return max(arm.trials, key=lambda trial: trial.step).index
 
 
@@ -112,7 +112,7 @@ def _fitted(seen: _Observed) -> tuple[Array, Array]:
 
 
 def _too_few(trace: Trace, seen: _Observed) -> str:
-    """Why a forest cannot be fitted, in a sentence; empty if it can."""
+    """Return why a forest cannot be fitted, in a sentence; empty if it can."""
     if trace.why_empty():
         return trace.why_empty()
     if len(seen.losses) >= _FEWEST:
@@ -305,7 +305,7 @@ def contour(
     names = [axis.name for axis in seen.axes]
     for given in (x, y):
         if given is not None and given not in names:
-            raise MethodError(f"{given!r} is no parameter that varies; there are {', '.join(names)}")
+            raise MethodError(f"{given!r} is not a parameter that varies; there are {', '.join(names)}")
     note = _too_few(trace, seen) or ("" if len(names) > 1 else "A contour needs two parameters; the space has one.")
     if note:
         return Contour(trace.name, ("", ""), ((), ()), (), (), (), "", note)

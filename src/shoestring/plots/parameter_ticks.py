@@ -1,4 +1,4 @@
-"""Where the values of a parameter are on its axis, and in which words."""
+"""The positions and labels of the values of a parameter on its axis."""
 
 from __future__ import annotations
 

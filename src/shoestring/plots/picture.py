@@ -1,4 +1,4 @@
-"""What a plot shows, as plain values: panels of marks. A renderer turns it into SVG, matplotlib or plotly.
+"""The contents of a plot as plain values: panels of marks. A renderer turns it into SVG, matplotlib or plotly.
 
 A plot never calls a drawing library, so that its content can be tested and every backend draws the same.
 """
@@ -172,18 +172,18 @@ def _drawable(mark: Mark) -> Mark:
 
 
 def bar_range(count: int) -> tuple[float, float]:
-    """The heights of so many bars, with room for at least three: one alone is not as thick as its panel."""
+    """Compute the heights of this many bars, with room for at least three: one alone is not as thick as its panel."""
     room = 0.5 + max(3 - count, 0) / 2
     return -room, count - 1 + room
 
 
 def thinned(count: int, most: int = 2000) -> slice:
-    """Which of so many marks to draw: all, or evenly chosen ones of very many."""
+    """Choose the marks to draw: all, or evenly chosen ones of very many."""
     return slice(None, None, -(-count // most) or 1)
 
 
 def joined(curves: Iterable[tuple[int, Numbers, Numbers]]) -> dict[str, Any]:
-    """Many curves as the points and keys of one line, with gaps between them; each curve is that of a trial."""
+    """Many curves as the points and keys of one line, with gaps between them; each curve belongs to a trial."""
     x: list[float] = []
     y: list[float] = []
     keys: list[int] = []

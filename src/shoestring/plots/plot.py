@@ -23,7 +23,7 @@ class FigureOptions(TypedDict, total=False):
 
 
 class Drawable(Protocol):
-    """What a plot shows, as plain values."""
+    """The contents of a plot as plain values."""
 
     def picture(self) -> Picture: ...
 

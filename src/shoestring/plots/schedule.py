@@ -1,4 +1,4 @@
-"""Who ran what, and when: the rungs of early stopping, and the workers with their idle time."""
+"""A timeline of the work: the rungs of early stopping, and the workers with their idle time."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _rung(trace: Trace, bracket: int, step: int, spans: list[Span]) -> Rung:
 
 @dataclass(frozen=True)
 class Use:
-    """How long a worker was busy between its first and its last moment, in seconds."""
+    """The seconds that a worker was busy and idle between its first and its last moment."""
 
     worker: str
     busy: float
@@ -159,7 +159,7 @@ def workers(study: Source, **_: Unpack[FigureOptions]) -> Workers:
 
 
 def _covered(stretches: list[tuple[float, float]]) -> float:
-    """How long at least one of the stretches lasted."""
+    """Return how long at least one of the stretches lasted."""
     total, until = 0.0, 0.0
     for begin, end in sorted(stretches):
         total += max(end - max(begin, until), 0.0)

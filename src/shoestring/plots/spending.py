@@ -1,4 +1,4 @@
-"""How a study went along its budget: the optimisation history, the burn-down, and where the budget went."""
+"""The course of a study along its budget: the optimisation history, the burn-down, and where the budget went."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_BARS = 12
 class OptimisationHistory:
     """Every reading at what had been spent by then, and the best so far. ``limit`` is the budget, if it has one.
 
-    ``trials`` has the trial of each reading, and ``bests`` that of the best so far.
+    ``trials`` has the trial of each reading, and ``bests`` the trial of the best so far.
     """
 
     name: str
@@ -63,7 +63,7 @@ class OptimisationHistory:
 
 
 def _turns(values: Sequence[float]) -> list[int]:
-    """Where a value that is held until the next one changes, and the last place."""
+    """Return where a value that is held until the next one changes, and the last place."""
     return [i for i, value in enumerate(values) if i in (0, len(values) - 1) or value != values[i - 1]]
 
 
@@ -102,7 +102,7 @@ class BurnDown:
     note: str = ""
 
     def picture(self) -> Picture:
-        title = f"{self.name}: what is left of the budget"
+        title = f"{self.name}: rest of the budget"
         if self.note:
             return Picture(title, note=self.note)
         marks = [
@@ -128,13 +128,13 @@ def burn_down(study: Source, **_: Unpack[FigureOptions]) -> BurnDown:
 
 
 def _places(count: int) -> list[int]:
-    """Few enough of so many positions to draw, the last one included."""
+    """Choose few enough of these positions to draw, the last one included."""
     return sorted({*range(count)[thinned(count)], count - 1})
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What was spent of a unit, by configuration (the largest first) and by rung; both add up to ``total``."""
+    """The amount spent of a unit, by configuration (the largest first) and by rung; both add up to ``total``."""
 
     name: str
     unit: str
@@ -169,9 +169,9 @@ class Shares:
 
 @Plot
 def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]) -> Shares:
-    """Where the budget went: the share of each configuration, and of the grants up to each step.
+    """Return where the budget went: the share of each configuration, and of the grants up to each step.
 
-    ``unit`` is by default the one of which the largest share is spent, but steps rather than evaluations if there are
+    ``unit`` is by default the one with the largest share spent, but steps rather than evaluations if there are
     steps: every configuration has the same number of evaluations.
     """
     trace = trace_of(study)

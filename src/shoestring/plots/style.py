@@ -1,4 +1,4 @@
-"""How pictures look: colours that differ in grey too, sizes that suit narrow and wide pictures, axes and ticks."""
+"""The style of pictures: colours that differ in grey too, sizes that suit narrow and wide pictures, axes and ticks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
 @dataclass(frozen=True)
 class StateStyle:
-    """How the trials in one state are drawn; bars of those that failed are thin, to be told apart in grey."""
+    """The style of the trials in one state; bars of failed ones are thin, so that they differ in grey too."""
 
     color: str
     dash: Dash
@@ -41,7 +41,7 @@ STATE_STYLES = {
 
 # Ranks from the best to the worst: those that matter stand out.
 GRADES = ("#1f4e7a", "#23688c", "#2b8499", "#4a9d9b", "#79b296", "#a9c18f", "#d3c98a", "#ecd89a")
-# Each colour on a dark background; those of a heat map stay as they are.
+# Each colour on a dark background; the colours of a heat map are not changed.
 DARK = {
     INK: "#e4e7eb", PALE: "#3a424d", PAPER: "#14181d", STRONG: "#ffffff",
     "#1f4e79": "#6cb0f0", "#e08e0b": "#f0a93a", "#2a9d8f": "#3fc4b4", "#b5179e": "#e86fd5",
@@ -152,7 +152,7 @@ def text_width(text: str) -> float:
 
 
 def turned(labels: Sequence[str], width: float, font: int) -> bool:
-    """Whether the labels of an axis are too long to be written side by side."""
+    """Return whether the labels of an axis are too long to be written side by side."""
     return (max(map(len, labels), default=0) + 1) * len(labels) * 0.56 * font > width
 
 
@@ -167,7 +167,7 @@ def shortened(text: str, most: int) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """Whether an axis of values is logarithmic, and its range if some values are left out."""
+    """The scale of an axis of values: logarithmic or not, and its range if some values are left out."""
 
     log: bool
     range: tuple[float, float] | None
@@ -223,7 +223,7 @@ def tick_places(low: float, high: float, log: bool, most: int) -> list[float]:
 
 
 def limits(panel: Panel, axis: str) -> tuple[float, float]:
-    """The range of an axis: as given, else that of the marks with a margin."""
+    """Compute the range of an axis: as given, else the range of the marks with a margin."""
     given: tuple[float, float] | None = getattr(panel, f"{axis}_range")
     if given is not None:
         return given

@@ -22,7 +22,7 @@ _DASHES: dict[str, Any] = {"solid": "-", "dash": (0, (5, 2)), "dot": (0, (1, 1.5
 
 
 class NotebookFigure(Figure):
-    """A figure that notebooks show also where pyplot was not imported."""
+    """Make a figure that notebooks show even where pyplot was not imported."""
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()

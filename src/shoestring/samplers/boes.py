@@ -57,7 +57,7 @@ class BOES:
     near the best configurations; and with "climb" that many of the best of all these are improved by gradient ascent on
     the Gaussian process's acquisition. ``models`` are some of "gp", "et", "rf" and "gbt". ``acquisition`` scores the
     candidates for each, and ``combine`` joins the scores: "ranks" or "votes". ``margin``, ``transform`` and ``warp``
-    are those of :class:`~shoestring.samplers.GaussianProcess`.
+    are the options of :class:`~shoestring.samplers.GaussianProcess`.
     """
 
     startup: int = 5

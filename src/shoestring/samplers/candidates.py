@@ -31,7 +31,7 @@ def check_modelled(history: History) -> None:
 
 
 def embedding(history: History) -> Embedding:
-    """How the axes of a study become columns for models."""
+    """Return how the axes of a study become columns for models."""
 
     def make() -> Embedding:
         check_modelled(history)

@@ -33,7 +33,7 @@ from shoestring.samplers.training import FitAt, training_set
 
 # The best share of the arms that the first distribution is laid around, and how many at the least.
 _SHARE, _LEAST = 0.15, 4
-# The spread that is added to that of the best arms.
+# The spread that is added to the spread of the best arms.
 _PRIOR = 0.1
 _MANY_COLUMNS = 100
 
@@ -115,12 +115,12 @@ def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
 
 
 def columns_of(choices: Codes) -> Embedding:
-    """The columns that a normal distribution moves in: what is inactive has no column of its own."""
+    """Encode the columns that a normal distribution moves in: an inactive value has no column of its own."""
     return Embedding(choices, np.zeros(len(choices), dtype=bool))
 
 
 def promising(moved: Array, losses: Array) -> tuple[Array, float, Array]:
-    """m, σ and C of a normal distribution around the best of any arms, whoever proposed them."""
+    """m, σ and C of a normal distribution around the best arms, whichever sampler proposed them."""
     from cmaes import get_warm_start_mgd
 
     share = min(1.0, max(_SHARE, _LEAST / len(moved)) + 1e-9)

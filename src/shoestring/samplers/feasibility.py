@@ -1,4 +1,4 @@
-"""How likely a configuration is to fulfil the constraints of a study: a Gaussian process for each constraint.
+"""The probability that a configuration fulfils the constraints of a study: a Gaussian process for each constraint.
 
 Gardner, Kusner, Xu, Weinberger and Cunningham, Bayesian optimization with inequality constraints, ICML 2014. The
 number that a constraint is on is tamed together with the bound, so that the bound has a place among its scores.
@@ -67,7 +67,7 @@ class Feasibility:
         return _Bounded(Process.given(Z, y, self.embed.axis, parameters), float(scores[-1]))
 
     def is_likely(self, Z: Array) -> Mask:
-        """Which embedded points are more likely to fulfil the constraints than not. Shape (m, D) to (m,)."""
+        """Return which embedded points are more likely to fulfil the constraints than not. Shape (m, D) to (m,)."""
         return np.asarray(self._log_probability(Z) > np.log(0.5))
 
     def last(self, losses: Array, Z: Array) -> Array:

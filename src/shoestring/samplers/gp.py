@@ -5,13 +5,13 @@ Larochelle and Adams, Practical Bayesian optimization of machine learning algori
 ordered axes are warped (``models/warping.py``).
 
 Running trials are imputed with the posterior mean (the kriging believer of Ginsbourger, Le Riche and Carraro, 2010):
-that leaves the mean as it is and removes the uncertainty. They count when the incumbent is chosen; otherwise the best
+that does not change the mean and removes the uncertainty. They count when the incumbent is chosen; otherwise the best
 of them would promise the same improvement again, and a batch would be one configuration several times.
 
 Where parts of the space fail, the process of the living arms is of no use: the failures lie beyond them, and far from
 all arms a process returns to its prior mean, the average loss. So once an arm has failed,
 
-1. failed arms are imputed with the worst observed loss, also when the kernel's parameters are learned;
+1. failed arms are imputed with the worst observed loss, and enter the fit of the kernel's parameters with it;
 2. that loss is the prior mean, so what is far from all living arms is expected to be as bad;
 3. the candidates are ordered by the sum of two ranks, by the acquisition under the process and under extremely
    randomised trees, which see a border where the process sees a slope.
@@ -29,7 +29,8 @@ is the tried point where it is lowest, which is also what is recommended, and a 
 expected to take off that (the knowledge gradient of Scott, Frazier and Powell, 2011, over the tried points). Expected
 improvement would ignore that a reading next to the incumbent tells more about it, and climbing it ends on the bounds,
 where the process knows least; so the candidates climb to where the mean is low. The axes are not warped and the losses
-not tamed: the shapes would fit the noise, and taming makes the noise of bad readings smaller than that of good ones.
+not tamed: the shapes would fit the noise, and taming makes the noise of bad readings smaller than the noise of good
+ones.
 
 If even the best candidate promises next to nothing, the learned parameters are too sure of themselves: they rest on
 few arms, of which many may be alike (a plateau), and fit them closely. Then the candidates are scored by a process with
@@ -73,19 +74,19 @@ if TYPE_CHECKING:
 
 
 AcquisitionName = Literal["log-ei", "ei", "pi", "ucb"]
-# The kernel's parameters are learned from at most so many arms.
+# The kernel's parameters are learned from at most this many arms.
 _MOST_LEARNED_FROM = 200
-# Of those at the last refit the process keeps at most so many.
+# Of the arms at the last refit the process keeps at most this many.
 _MOST_KNOWN = 500
-# The best is looked for among so many with the lowest losses.
+# The best is looked for among this many with the lowest losses.
 _MOST_LEADERS = 50
 # How many of the best candidates are climbed from.
 _CLIMBERS = 4
-# Points are the same if they agree to so many digits.
+# Points are the same if they agree to this many digits.
 _DIGITS = 9
 # A lower log expected improvement, on the scale of the transformed losses, is not to be believed.
 _LEAST_PROMISE = -10.0
-# Readings are noisy if the noise has a larger standard deviation, in those of the transformed losses.
+# Readings are noisy if the noise has a larger standard deviation, in standard deviations of the transformed losses.
 _NOISY = 0.1
 
 
@@ -196,12 +197,12 @@ def margin_now(history: History, margin: float) -> float:
 
 
 def _second(history: History) -> bool:
-    """Whether the next proposal is one of those that look beyond the incumbent: every second one."""
+    """Return whether the next proposal is one of those that look beyond the incumbent: every second one."""
     return len(history.arms) % 2 == 0
 
 
 def _constraints_in_words(surrogate: Surrogate) -> str:
-    """What the acquisition makes of the constraints, for people."""
+    """Say in words how the acquisition uses the constraints."""
     if surrogate.feasibility is None:
         return ""
     names = " and ".join(map(str, surrogate.history.goals.constraints))
@@ -211,7 +212,7 @@ def _constraints_in_words(surrogate: Surrogate) -> str:
 
 
 def _doubt(surrogate: Surrogate) -> str:
-    """Why the process alone should not decide, for people; empty if it should."""
+    """Return why the process alone should not decide, for people; empty if it should."""
     known = surrogate.known
     if surrogate.feasibility is not None:
         return ""
@@ -298,7 +299,9 @@ class Surrogate:
 
     @property
     def noisy(self) -> bool:
-        """Whether single readings are noisy, by the learned noise; unknown, so False, where borders look like noise."""
+        """Return whether single readings are noisy, by the learned noise; unknown, so False, where borders look like
+        noise.
+        """
         return not len(self.known.failed) and math.sqrt(self.process.parameters.noise) > _NOISY
 
     def predict(self, points: Array) -> tuple[Array, Array]:
@@ -306,7 +309,9 @@ class Surrogate:
         return self.process.predict(self.embed(points))
 
     def in_users_units(self, point: Array) -> str:
-        """What is predicted at a point; predictions reach no further than the observed losses."""
+        """Convert the prediction at a point into the user's units; predictions reach no further than the observed
+        losses.
+        """
         mean, losses, sign = float(self.predict(point[None])[0][0]), self.known.losses, self.history.sign
         better = " or better" if mean < self.y.min() else ""
         predicted = sign * loss_of_score(mean, losses, self.y)
@@ -373,7 +378,8 @@ def ascending(values: Array) -> Codes:
 
 
 def refit_size(n: int) -> int:
-    """How many of n arms the parameters rest on: all up to 20, then refitted at every 5th, 10th, 20th and 40th arm.
+    """Return how many of n arms the parameters rest on: all up to 20, then refitted at every 5th, 10th, 20th and 40th
+    arm.
 
     >>> [refit_size(n) for n in (7, 23, 79, 119, 333, 999)]
     [7, 20, 70, 100, 320, 960]

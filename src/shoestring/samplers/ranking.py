@@ -14,7 +14,7 @@ from shoestring.models.forests import Forest, forest
 from shoestring.samplers.candidates import embedding
 from shoestring.samplers.training import TrainingSet, Transform, scaled, thinned
 
-# Forests are fitted to at most so many arms.
+# Forests are fitted to at most this many arms.
 _MOST_FITTED = 400
 
 

@@ -49,7 +49,7 @@ _FEW = 64
 # A kernel narrower than this share of a cell could not leave it.
 _LEAST_SHARE_OF_A_CELL = 0.25
 
-# How much narrower the kernels of g are than those of l on an ordered axis.
+# How much narrower the kernels of g are than the kernels of l on an ordered axis.
 _NARROWER = 0.6
 
 # The most arms that count as good, and the weight of the uniform density in units of one arm's.

@@ -29,13 +29,13 @@ _LEAST_AGREEMENT = 0.3
 # Of those that were trained further, at most this many are compared.
 _MOST_COMPARED = 20
 
-# A model takes in at most so many running arms: what they cost grows with the cube of their number.
+# A model takes in at most this many running arms: the cost grows with the cube of their number.
 _MOST_PENDING = 128
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What is known about the arms of a study at one step.
+    """The known losses of the arms of a study at one step.
 
     ========  =======  ====================================================================
     arms      (n,)     arms with a loss, in the order in which they became known
@@ -85,7 +85,7 @@ def _agreement(seen: Observations, step: int, arms: Codes) -> float:
 
 
 def training_set(history: History, enough: int, fit_at: FitAt = "predictive") -> TrainingSet | None:
-    """The arms at the step that a model is fitted at (:func:`fitting_step`); None if there is no such step."""
+    """The arms at the step that a model is fitted at (:func:`fitting_step`); None without such a step."""
     seen = observed(history)
     step = fitting_step(history, enough, fit_at)
     if not step:
@@ -129,7 +129,8 @@ def with_lies(known: TrainingSet, liar: Liar) -> TrainingSet:
 
 
 def thinned(losses: Array, most: int) -> Codes:
-    """Which arms a model is fitted to if there are more than it can take: the best half, and evenly of the others.
+    """Return which arms a model is fitted to if there are more than it can take: the best half, and evenly of the
+    others.
 
     >>> import numpy as np
     >>> thinned(np.array([5.0, 1.0, 4.0, 2.0, 3.0, 6.0]), 4)

@@ -100,7 +100,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def native(value: Any) -> Any:
-    """A NumPy scalar as the plain value that JSON can hold; anything else as it is."""
+    """Convert a NumPy scalar to a plain value that JSON can hold; leave anything else unchanged."""
     return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
 
 

@@ -112,11 +112,11 @@ class Codec:
         return all(_satisfied(condition, config) for condition in self._conditions[name])
 
     def allowed(self, config: Config) -> bool:
-        """Whether no forbidden clause applies to a configuration."""
+        """Return whether no forbidden clause applies to a configuration."""
         return not any(is_forbidden(clause, config) for clause in self._forbidden)
 
     def fits(self, config: Config) -> bool:
-        """Whether this is surely a configuration of the space, by a quick check; ``check`` says what is wrong."""
+        """Return whether this is surely a configuration of the space, by a quick check; ``check`` says more."""
         try:
             for axis in self.axes:
                 if axis.name in config and not 0 <= axis.encode(config[axis.name]) <= 1:
@@ -128,7 +128,7 @@ class Codec:
         return config.keys() == {name for name in self._order if self._active(name, config)}
 
     def without_inactive(self, config: Mapping[str, Any], names: Collection[str]) -> Config:
-        """A configuration without those of the named parameters that are inactive in it."""
+        """Drop the named parameters that are inactive from a configuration."""
         own = dict(config)
         for name in self._order:  # parents come first
             if name in names and not self._active(name, own):
@@ -146,19 +146,19 @@ class Codec:
                 own[name] = value
         self.check(own)
         if self.rows is not None and self.key(own) not in {self.key(row) for row in self.rows}:
-            raise SpaceError(f"the configuration {own} is no row of the table")
+            raise SpaceError(f"the configuration {own} is not a row of the table")
         return deep_copy({name: own[name] for name in self._order if name in own})
 
     def check_stored(self, config: Mapping[str, Any]) -> None:
-        """Raise an error if a configuration of a log is none of the space; quick if it is one."""
+        """Raise an error if a configuration of a log is not in the space; quick if it is."""
         if not self.fits(dict(config)):
             self.check(config)
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Raise an error that names the parameter if this is no configuration of the space."""
+        """Raise an error that names the parameter if this is not a configuration of the space."""
         unknown = [name for name in config if name not in self._order]
         if unknown:
-            raise SpaceError(f"{unknown[0]!r} is no parameter of the space; it has {', '.join(self._order)}")
+            raise SpaceError(f"{unknown[0]!r} is not a parameter of the space; it has {', '.join(self._order)}")
         for name in self._order:
             active = self._active(name, dict(config))
             if active != (name in config):
@@ -187,7 +187,7 @@ class Codec:
 
     @staticmethod
     def key(config: Mapping[str, Any]) -> Hashable:
-        """What makes two configurations the same, whatever the order of their parameters."""
+        """Return a key that equal configurations share, whatever the order of their parameters."""
         try:
             return frozenset(config.items())
         except TypeError:  # a choice that is a list cannot be hashed
@@ -195,7 +195,7 @@ class Codec:
 
     @cached_property
     def rows(self) -> list[Config] | None:
-        """The pool of configurations, where the space is that of a table."""
+        """Return the pool of configurations, if the space belongs to a table."""
         rows = (self.space.meta or {}).get("rows")
         return None if rows is None else [dict(zip(self._order, row, strict=True)) for row in rows]
 
@@ -205,7 +205,7 @@ class Codec:
 
     @cached_property
     def finite(self) -> bool:
-        """Whether all configurations can be listed in reasonable time."""
+        """Return whether all configurations can be listed in reasonable time."""
         return self.rows is not None or (
             all(axis.cells for axis in self.axes) and math.prod(axis.cells or 0 for axis in self.axes) <= _LARGEST_GRID
         )
@@ -217,7 +217,7 @@ class Codec:
 
     @cached_property
     def uniform(self) -> bool:
-        """Whether configurations are drawn evenly from the whole cube: there are neither rows nor priors."""
+        """Return whether configurations are drawn evenly from the whole cube: there are neither rows nor priors."""
         return self.rows is None and not self._priors
 
     def grid(self, resolution: int) -> Iterator[Config]:

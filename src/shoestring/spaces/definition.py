@@ -1,4 +1,4 @@
-"""A search space from its parameters and rules; what it makes is ConfigSpace's own."""
+"""Build a search space from its parameters and rules, as ConfigSpace's own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def space(*parts: Any, **parameters: Any) -> ConfigSpace.ConfigurationSpace:
             named.update(part)
         else:
             raise SpaceError(
-                f"{part!r} is no part of a space; write parameters as keywords, ss.space(lr=(0.0, 1.0)), and rules "
+                f"{part!r} is not a part of a space; write parameters as keywords, ss.space(lr=(0.0, 1.0)), and rules "
                 "as ss.when(...) or ss.forbid(...)"
             )
     named.update(parameters)

@@ -1,4 +1,4 @@
-"""Which parameters are active when, and which combinations are forbidden, in words; they become ConfigSpace's own."""
+"""Rules in words, for active parameters and forbidden combinations; they become ConfigSpace's own."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def add_rules(space: ConfigSpace.ConfigurationSpace, rules: Iterable[Rule]) -> C
 
 
 def _reason(error: Exception) -> str:
-    """What ConfigSpace says; of a cycle it says nothing."""
+    """Return the message of ConfigSpace; it has none for a cycle."""
     return str(error) or {"CyclicDependancyError": "they form a circle"}.get(type(error).__name__, repr(error))
 
 
@@ -183,7 +183,7 @@ def _relations(space: ConfigSpace.ConfigurationSpace, text: str) -> list[Any]:
 def _parts(text: str) -> tuple[str, str, str]:
     match = _COMPARISON.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise SpaceError(f"{text!r} is no comparison; write two names, or a name and a number: 'warmup > epochs'")
+        raise SpaceError(f"{text!r} is not a comparison; write two names, or a name and a number: 'warmup > epochs'")
     left, sign, right = match.groups()
     return left, sign, right
 
@@ -198,7 +198,7 @@ def _is_number(text: str) -> bool:
 
 def _named(space: ConfigSpace.ConfigurationSpace, name: str) -> Any:
     if name not in space:
-        raise SpaceError(f"a rule names {name!r}, which is no parameter of the space; it has {', '.join(space)}")
+        raise SpaceError(f"a rule names {name!r}, which is not a parameter of the space; it has {', '.join(space)}")
     return space[name]
 
 
@@ -211,7 +211,7 @@ def _value(parent: Any, text: str, comparison: str) -> Any:
             continue
         if parent.legal_value(value):
             return value
-    raise SpaceError(f"{text!r} in {comparison!r} is no value of the parameter {parent.name!r}: {parent}")
+    raise SpaceError(f"{text!r} in {comparison!r} is not a value of the parameter {parent.name!r}: {parent}")
 
 
 def _check_value(parent: Any, value: Any) -> None:
@@ -224,7 +224,7 @@ def _check_value(parent: Any, value: Any) -> None:
 
 
 def _with_clauses(space: ConfigSpace.ConfigurationSpace, clauses: list[Any]) -> ConfigSpace.ConfigurationSpace:
-    """The space with forbidden clauses; ConfigSpace wants a default configuration that none of them forbids."""
+    """The space with forbidden clauses; ConfigSpace wants a default configuration that they allow."""
     codec, rng = Codec(space), np.random.default_rng(0)
     drawn = (_rounded(codec.sample(rng)) for _ in range(_DRAWS))
     allowed = (config for config in drawn if not any(is_forbidden(clause, config) for clause in clauses))

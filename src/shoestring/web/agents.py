@@ -1,7 +1,7 @@
-"""What a program that acts by itself may do with the studies of a storage: everything within limits that it cannot
-change, and every change an event of the log.
+"""Actions of an autonomous program on the studies of a storage: all within limits that it cannot change, and every
+change an event of the log.
 
-An agent spends the budget of a study by asking for trials, as any client does (``serve_api.py``). What it may create
+An agent spends the budget of a study by asking for trials, as any client does (``serve_api.py``). It may create
 is bounded by an *allowance*: the budgets of all studies of the storage together stay within it. A study that was
 stopped counts with what it has used, because its trials cannot go on from here. The sum is read from the logs each
 time, so it holds for several agents and after a restart.
@@ -98,7 +98,7 @@ class Agents:
         return self.studies.stop(name, _said(agent, reason))
 
     def state(self, name: str) -> dict[str, Any]:
-        """How far a study is, what its method expects, and which parameters matter."""
+        """Return how far a study is, what its method expects, and which parameters matter."""
         study = self.studies.study(name)
         known = self.studies.state(name)
         return {**known, "forecasts": _forecasts(study), "importance": _importance(study)}
@@ -125,7 +125,9 @@ class Agents:
 
 
 def _claim(study: Study, unit: str) -> float:
-    """What a study can still use or has used of a unit; one without this limit counts with what it has used."""
+    """Compute what a study has used and can still use of a unit; a study without this limit counts with what it has
+    used.
+    """
     history = study.history
     committed = {"steps": float(history.ledger.committed_steps), "cost": history.ledger.reserved}.get(unit, 0.0)
     used = history.ledger.spent()[unit] + committed
@@ -139,7 +141,7 @@ def _said(agent: str, text: str) -> str:
 
 
 def _forecasts(study: Study) -> dict[str, Any]:
-    """What the method expects of the leading trials at their last step: the median and the middle 80 %."""
+    """Forecast the leading trials at their last step: the median and the middle 80 %."""
     record = plots.forecast.data(study, at=1.0)
     ends = [
         {"trial": f.trial, "step": f.steps[-1]}

@@ -137,7 +137,7 @@ class Control:
 
 
 def controls(trace: Trace, chart: Chart) -> list[Control]:
-    """What can be chosen of a chart; nothing where there is one choice."""
+    """List the choices of a chart; none where there is only one."""
     found = [(option, option.choices(trace)) for option in chart.options]
     return [
         Control(option.name, option.label, [(value, label) for value, (_, label) in choices.items()])
@@ -147,7 +147,7 @@ def controls(trace: Trace, chart: Chart) -> list[Control]:
 
 
 def chosen_options(trace: Trace, chart: Chart, query: Mapping[str, str]) -> dict[str, Any]:
-    """The options of the plot for an address; what the page does not offer is the default."""
+    """The options of the plot for an address; options that the page does not offer have their defaults."""
     found = {}
     for option in chart.options:
         choices = option.choices(trace)
@@ -165,7 +165,7 @@ def draw(trace: Trace, chart: Chart, options: Mapping[str, Any]) -> Picture:
 
 
 def rendered(picture: Picture, query: Mapping[str, str]) -> tuple[str, str]:
-    """A picture as a request wants it, and of which type: SVG, or the values that the script gives to plotly.js."""
+    """Render a picture as a request wants it, with its type: SVG, or the values that the script gives to plotly.js."""
     width = next((width for width in (NARROW, WIDE, FULL) if query.get("width") == str(width)), WIDE)
     if query.get("as") == "values":
         document = json.dumps(figure_values(picture, width), allow_nan=False, separators=(",", ":"))

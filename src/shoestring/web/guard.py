@@ -1,4 +1,4 @@
-"""Who may ask for what: every request is checked here before it is answered, and every answer gets its headers here.
+"""Access control: every request is checked here before it is answered, and every answer gets its headers here.
 
 On the loopback interface only requests for a loopback host are answered, so that no other site can reach the dashboard
 through a name that it points at this machine. With a token, every request needs it. What changes something must come
@@ -60,7 +60,7 @@ class Guard:
         await (refused or self.app)(scope, receive, with_headers)
 
     def _unauthenticated(self, request: Request) -> Response | None:
-        """The answer to somebody who may not ask at all."""
+        """Answer a request that is not allowed at all."""
         if self._token is None:
             host = request.headers.get("host", "")
             known = host in _LOOPBACK or host.rpartition(":")[0] in _LOOPBACK

@@ -66,7 +66,7 @@ def _readers(agents: Agents) -> list[Callable[..., Any]]:
         return agents.list()
 
     def state(study: StudyName) -> dict[str, Any]:
-        """How far a study is: spent, remaining, running trials, the best configuration, forecasts, importance."""
+        """Return the state of a study: budget, running trials, the best configuration, forecasts, importance."""
         return agents.state(study)
 
     def why(study: StudyName, trial: TrialNumber | None = None) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _list(studies: Sequence[Overview]) -> dict[str, Any]:
 
 
 def list_version(studies: Sequence[Overview]) -> str:
-    """What changes when the list has something new to show."""
+    """Return a version that changes when the list has something new to show."""
     return blake2b(repr(studies).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
@@ -65,7 +65,7 @@ def list_page(studies: Sequence[Overview]) -> str:
 
 
 def _by_name(trace: Trace) -> str:
-    """The name without the number at its end, which is usually that of the seed."""
+    """The name without the number at its end, which is usually the seed."""
     return re.sub(r"[-_ ]*(seed)?[-_ ]*\d+$", "", trace.name) or trace.name
 
 

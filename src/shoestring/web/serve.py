@@ -72,7 +72,7 @@ _OPERATIONS = [
     _Operation(
         "POST",
         "/studies",
-        "Create a study. One that exists is left as it is if it is the same, and refused if it differs.",
+        "Create a study. An equal one that exists is not changed, and a different one is refused.",
         lambda studies, _, body: studies.create(**body),
         {
             "name": "The name of the study.",

@@ -27,7 +27,7 @@ LEASE = 300.0
 
 
 class AlreadyKnown(ReadingError):
-    """What a client reports contradicts the log; ``known`` is what the log says."""
+    """A client's report contradicts the log; ``known`` is the log's value."""
 
     def __init__(self, message: str, known: Mapping[str, Any]) -> None:
         super().__init__(message)
@@ -35,13 +35,13 @@ class AlreadyKnown(ReadingError):
 
 
 class NoSuchTrial(ReadingError):
-    """There is no trial of this number."""
+    """The study has no trial of this number."""
 
 
 class Studies:
     """The studies of a storage, for any number of threads that call on behalf of clients.
 
-    With ``only`` there are no others than these. Clients that only look get ``lease=None``: then nothing is released.
+    With ``only`` these are the only studies. Clients that only look get ``lease=None``: then nothing is released.
     """
 
     def __init__(self, storage: str | Path, lease: float | None = LEASE, only: Collection[str] = ()) -> None:
@@ -139,7 +139,7 @@ class Studies:
         return None
 
     def state(self, name: str) -> dict[str, Any]:
-        """How far a study is."""
+        """Return how far a study is."""
         study = self.study(name)
         self._expire(study)
         amounts = {"budget": study.budget.limits(), "spent": dict(study.spent), "remaining": dict(study.remaining)}
@@ -219,7 +219,7 @@ def _step(given: object) -> int:
         return int(given)
     if isinstance(given, int) and not isinstance(given, bool):
         return given
-    raise ReadingError(f"the step is {given!r:.80}; say of which step the value is, a whole number")
+    raise ReadingError(f"the step is {given!r:.80}; name the step of the value, a whole number")
 
 
 def _reading(given: object) -> object:

@@ -1,4 +1,4 @@
-"""The server of the dashboard: connections that send half a request are closed, and Ctrl-C waits for nobody."""
+"""The server of the dashboard: connections that send half a request are closed, and Ctrl-C does not wait."""
 
 from __future__ import annotations
 

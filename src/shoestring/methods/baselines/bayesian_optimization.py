@@ -47,7 +47,7 @@ class BayesianOptimization(BeliefBasedMethod):
         arms = np.flatnonzero(posterior.trainable)
         mean = posterior.means[arms, -1]
         deviation = np.sqrt(posterior.belief.variances(arms, np.full(len(arms), len(posterior.steps))))
-        # Before the first reading there is no incumbent: then any outcome is an improvement.
+        # Before the first reading the incumbent is missing: then any outcome is an improvement.
         best = posterior.incumbent if posterior.incumbent < np.inf else float(mean.max())
         chosen = int(arms[int(np.argmax(expected_improvement(mean, deviation, best)))])
         expected = posterior.in_users_units(float(posterior.means[chosen, -1]))

@@ -9,7 +9,7 @@ trained goes on where it stopped.
 symbol  meaning                                                                 shape
 ======  ======================================================================  =======
 s       the fidelity: a step over the last step, one of 1/16, 1/8, … 1
-φ(s)    (1, (1 − s)²): what a reading at s says about the end (Eq. 5)           (2,)
+φ(s)    (1, (1 − s)²): the influence of a reading at s on the end (Eq. 5)           (2,)
 k       M(x, x') · φ(s)ᵀ Σ φ(s'), with M a Matérn-5/2 kernel (Eq. 4)
 Σ       LLᵀ with L lower triangular, learned
 u       normal scores of the losses at these fidelities                         (n,)
@@ -52,7 +52,7 @@ from shoestring.models.scores import normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
 
-# Started and new representers; draws of their joint ends; parameters are learned from at most so many readings.
+# Started and new representers; draws of their joint ends; parameters are learned from at most this many readings.
 _STARTED, _NEW, _DRAWS, _MOST_FITTED = 10, 5, 200, 128
 
 
@@ -205,7 +205,9 @@ class _Model:
         return np.asarray(V.T @ w), self._kernel(self._theta, Z, t, Z, t) - V.T @ V
 
     def information(self, points: Array, choices: list[tuple[int, int]], draws: Array) -> Array:
-        """How much each choice of a point and a step lowers the expected entropy of p_min (Eq. 7). Shape (choices,)."""
+        """Return how much each choice of a point and a step lowers the expected entropy of p_min (Eq. 7). Shape
+        (choices,).
+        """
         rows, n = [i for i, _ in choices], len(points)
         s = np.concatenate([np.ones(n), [until / self._top for _, until in choices]])
         mean, C = self.joint(np.vstack([points, points[rows]]), s)

@@ -73,7 +73,7 @@ def entropies(fantasy: Fantasy, draws: Array) -> Array:
 
 
 def expected_entropy(mu: Array, C: Array, shift: Array, draws: Array) -> float:
-    """The expected entropy of which is lowest of N(mu, C), after a reading one deviation of which moves mu by shift."""
+    """The expected entropy of which is lowest of N(mu, C), after a reading; one deviation of it moves mu by shift."""
     nodes, weights = np.array(gauss_hermite(_NODES)).T
     values, vectors = np.linalg.eigh(C - np.outer(shift, shift))
     around = mu + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T @ vectors.T

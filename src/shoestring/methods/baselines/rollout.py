@@ -66,7 +66,7 @@ class Rollout(BeliefBasedMethod):
 
 
 def reward(fantasy: Fantasy, arm: int, best: float, readings: int) -> float:
-    """H: the expected improvement on ``best`` by so many readings, the first of this arm (Eq. 16 and 17)."""
+    """Compute H: the expected improvement on ``best`` by this many readings, the first of this arm (Eq. 16 and 17)."""
     means, variances = fantasy.next_readings()
     mean, deviation = float(means[arm]), math.sqrt(float(variances[arm]))
     if not math.isfinite(mean):

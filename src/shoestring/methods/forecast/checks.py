@@ -28,7 +28,7 @@ def worse_half(curves: Curves, step: int) -> list[int]:
 
 
 def early_readings_mislead(ends: Mapping[int, float], checked: int, by_ends: Collection[int]) -> bool:
-    """Whether the arm of the check ended better than all that looked good early.
+    """Return whether the arm of the check ended better than all that looked good early.
 
     ``by_ends`` are those that were trained whatever their early readings, because these mislead.
     """

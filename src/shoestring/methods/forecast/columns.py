@@ -74,7 +74,7 @@ class Columns:
 
     @property
     def trainable(self) -> Mask:
-        """Which columns can be started or continued."""
+        """Return which columns can be started or continued."""
         mask = self.paused.copy()
         mask[: len(self.pool)] |= self.pool.untried
         return mask

@@ -1,4 +1,4 @@
-"""How likely a configuration is to fail at a later step: a logistic regression, once something has failed."""
+"""The probability that a configuration fails at a later step: a logistic regression, once something has failed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def failure_model(points: Array, step: Codes, failed: Mask, steps: Sequence[int]
 
 
 def failures_in_words(steps: Sequence[int], trials: int) -> str:
-    """How many trials have failed and where, for people; empty if none has."""
+    """Return how many trials have failed and where, for people; empty if none has."""
     if not steps:
         return ""
     first, last = min(steps), max(steps)

@@ -1,4 +1,4 @@
-"""What the next milestone of each column costs, in the unit that limits the budget."""
+"""The cost of the next milestone of each column, in the unit that limits the budget."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def steps_to_buy(columns: Columns, last: int, first: int, per_evaluation: float)
 
 
 def prices_in_words(measured: Mapping[int, float]) -> str:
-    """How far the prices of steps are apart, in words; empty if they are alike."""
+    """Return how far the prices of steps are apart, in words; empty if they are alike."""
     low, high = min(measured.values(), default=1.0), max(measured.values(), default=1.0)
     return f" (a step took {low:.3g} to {high:.3g})" if high >= 5 * low else ""

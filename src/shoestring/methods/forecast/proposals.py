@@ -1,4 +1,4 @@
-"""Where new configurations come from: a random pool, and the neighbourhood of good ones."""
+"""The source of new configurations: a random pool, and the neighbourhood of good ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def random_start(history: History, rng: np.random.Generator, first: int, why: st
 
 
 def is_all_there_is(pool: Pool, size: int, codec: Codec) -> bool:
-    """Whether the pool is a table, or all of a space with fewer configurations than its size: nothing is between."""
+    """Return whether the pool is a table, or all of a space with fewer configurations than its size: nothing is
+    between.
+    """
     return codec.rows is not None or (codec.finite and len(pool) < size)
 
 

@@ -57,7 +57,7 @@ class GrantedByRule:
 
 
 class ForecastState:
-    """What is known of a study. ``last`` is the last step of a training, and ``first`` the first milestone that counts.
+    """The state of a study. ``last`` is the last step of a training, and ``first`` the first milestone that counts.
 
     ``columns`` and ``readings`` are what the process needs, ``curves`` has by arm the best loss so far at each
     milestone, ``rungs`` ranks arms, ``neighbours`` and ``duplicates`` are the arms that repeat another one,
@@ -151,7 +151,7 @@ class ForecastState:
             self.readings.process.add_column(point)
 
     def repeats(self, arm: int) -> bool:
-        """Whether a configuration has shown nothing that another one has not: it is not continued."""
+        """Return whether a configuration has shown nothing that another one has not: it is not continued."""
         return self.neighbours.behind(arm) or self.duplicates.is_duplicate(arm)
 
     @property
@@ -161,7 +161,7 @@ class ForecastState:
 
     @property
     def misled(self) -> bool:
-        """Whether the check found that early readings mislead."""
+        """Return whether the check found that early readings mislead."""
         checked, by_ends = self.checked, self.granted.arms.get("ends", [])
         return checked is not None and early_readings_mislead(self.ends, checked, by_ends)
 
