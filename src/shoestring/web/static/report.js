@@ -8,8 +8,8 @@ function draw(section) {
   if (!data.length) return;
   for (const trace of data) {
     if (!trace.customdata) continue;
-    trace.text = trace.customdata.map((trial) => configs[trial]);
-    trace.hovertemplate = "%{text}<br>%{x}, %{y}<extra></extra>";
+    trace.hovertext = trace.customdata.map((trial) => configs[trial]);
+    trace.hovertemplate = "%{hovertext}<br>%{x}, %{y}<extra></extra>";
   }
   delete layout.title;
   delete layout.width;
