@@ -36,7 +36,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import shoestring as ss
-from shoestring.augment.datasets import read_dataset, split_rows
+from shoestring.augment.datasets import labels_of, read_dataset, split_rows
 from shoestring.augment.images import Images, as_floats
 from shoestring.integrations.training import OnlineTraining
 from shoestring.online import TVGPUCB, Always, Bernoulli, Confident, Exactly, OnlineTuner
@@ -172,10 +172,7 @@ class Learner:
         self.options, self.seed, self.device = options, seed, torch.device(options.device)
         source = None if options.data == "digits" else Path(options.data)
         rest, test, self.classes = read_dataset(source, options.size or 32, test=True, stream=options.workers > 0)
-        labels = (
-            rest.labels if not isinstance(rest, torch.utils.data.Subset) else [rest[i][1] for i in range(len(rest))]
-        )
-        kept, held = split_rows(np.asarray(labels), options.valid if options.valid < 1 else int(options.valid), seed)
+        kept, held = split_rows(labels_of(rest), options.valid if options.valid < 1 else int(options.valid), seed)
         if isinstance(rest, Images):
             self.train, self.valid, self.test = (
                 self._held(part) for part in (rest.select(kept), rest.select(held), test)

@@ -35,7 +35,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from shoestring.augment.datasets import read_dataset, split_rows
+from shoestring.augment.datasets import labels_of, read_dataset, split_rows
 from shoestring.augment.images import Images, as_floats
 from shoestring.online import (
     EXP3R,
@@ -143,8 +143,7 @@ def images(options: Options, seed: int) -> tuple[Any, Any, Any, int]:
     """Training, validation and test images and the number of classes; the test images are the same for every seed."""
     source = None if options.data == "digits" else Path(options.data)
     rest, test, classes = read_dataset(source, options.size or 32, test=True, stream=options.workers > 0)
-    labels = rest.labels if isinstance(rest, Images) else np.array([rest[i][1] for i in range(len(rest))])
-    kept, held = split_rows(labels, options.valid if options.valid < 1 else int(options.valid), seed)
+    kept, held = split_rows(labels_of(rest), options.valid if options.valid < 1 else int(options.valid), seed)
     kept = kept[: options.most or None]
     if not isinstance(rest, Images):
         return torch.utils.data.Subset(rest, kept), torch.utils.data.Subset(rest, held), test, classes

@@ -1,6 +1,8 @@
 """Every example runs, in a folder of its own."""
 
 import os
+import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -216,6 +218,26 @@ def test_ray_on_a_laptop(tmp_path):
 
 def test_partial_fit(tmp_path):
     assert "after 12 epochs in all" in finish(start(tmp_path, "report_partial_fit.py", "12"))
+
+
+def commands_for_the_papers_scale():
+    """The commands of the page of the papers that start an example, as lists of words."""
+    page = (EXAMPLES.parent / "docs" / "papers.md").read_text().replace("\\\n", " ")
+    return [shlex.split(line)[1:] for line in page.splitlines() if line.startswith("python examples/")]
+
+
+@needs_torch
+@pytest.mark.parametrize("words", commands_for_the_papers_scale(), ids=lambda words: Path(words[0]).stem)
+def test_a_command_for_a_papers_scale_is_understood(words, monkeypatch, capsys):
+    """All that is missing here are the images and the hardware."""
+    monkeypatch.chdir(EXAMPLES.parent)
+    monkeypatch.setattr(sys, "argv", [*words, "--help"])  # options that it does not have are refused before
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(words[0], run_name="__main__")
+    shown = capsys.readouterr()
+    assert ended.value.code == 0, shown.err
+    for word in words[1:]:
+        assert not word.startswith("--") or word in shown.out
 
 
 def test_every_example_is_named_in_a_test():

@@ -29,3 +29,18 @@ def lazy_names(
         return value
 
     return sorted(homes), load, lambda: sorted(homes)
+
+
+def with_torch(package: str, load: Callable[[str], Any]) -> Callable[[str], Any]:
+    """``__getattr__`` of a package of which some names need torch: without it an error says what to install."""
+
+    def load_or_explain(name: str) -> Any:
+        try:
+            return load(name)
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            message = f"{package}.{name} needs torch: pip install 'shoestring[augment]'"
+            raise ModuleNotFoundError(message, name="torch") from error
+
+    return load_or_explain

@@ -12,9 +12,9 @@ rewards of each policy, the ``estimate`` by which they are ranked, and what it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shoestring._lazy import lazy_names
+from shoestring._lazy import lazy_names, with_torch
 
 if TYPE_CHECKING:
     from shoestring.augment.bandit_search import search as search
@@ -36,13 +36,4 @@ __all__, _load, __dir__ = lazy_names(
         "transform": "Augment",
     },
 )
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _load(name)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        message = f"shoestring.augment.{name} needs torch: pip install 'shoestring[augment]'"
-        raise ModuleNotFoundError(message, name="torch") from error
+__getattr__ = with_torch(__name__, _load)

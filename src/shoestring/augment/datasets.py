@@ -81,6 +81,13 @@ def first_images(data: Any, most: int) -> Tensor:
     return torch.stack([data[row][0] for row in range(min(most, len(data)))])
 
 
+def labels_of(data: Any) -> Any:
+    """The labels of what ``read_dataset`` returned, without reading the images."""
+    if isinstance(data, torch.utils.data.Subset):
+        return data.dataset.labels[data.indices]
+    return np.asarray(data.labels)
+
+
 def split_rows(labels: Any, held_out: float | int, seed: int = 0) -> tuple[Codes, Codes]:
     """The rows of a training and a held-out part, with the same share of each class.
 

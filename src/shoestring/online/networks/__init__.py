@@ -13,9 +13,9 @@ the hyper-parameter that is the rate of a dropout layer, and ``network`` any mod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shoestring._lazy import lazy_names
+from shoestring._lazy import lazy_names, with_torch
 
 if TYPE_CHECKING:
     from shoestring.online.networks.layers import (
@@ -35,13 +35,4 @@ __all__, _load, __dir__ = lazy_names(
     __name__,
     {"layers": "Conv2d Dropout HyperParameters Linear SelfTuning", "training": "ARMS RoundOfTraining Training"},
 )
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _load(name)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        message = f"shoestring.online.networks.{name} needs torch: pip install 'shoestring[augment]'"
-        raise ModuleNotFoundError(message, name="torch") from error
+__getattr__ = with_torch(__name__, _load)

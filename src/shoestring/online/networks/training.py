@@ -24,6 +24,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -105,6 +106,7 @@ class Training:
     ) -> None:
         self.network, self.rounds = network.to(device), list[RoundOfTraining]()
         self._device, self._seed, self._augment, self._loss = torch.device(device), seed, augment, loss
+        self._workers = workers
         self._train, self._valid = _Data(train, "train", workers), _Data(valid, "valid", workers)
         order = EpochRows(seed, len(self._train), batch)
         self._steps = order.steps if steps is None else steps
@@ -157,12 +159,13 @@ class Training:
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def evaluate(self, data: Any) -> tuple[float, float]:
         """The mean loss and the accuracy on a dataset, with the current hyper-parameters."""
-        source = _Data(data, "data", 0)
+        source = _Data(data, "data", self._workers)
+        parts = np.array_split(np.arange(len(source)), -(-len(source) // _EVALUATED))
+        batches = source.batches(lambda index: parts[min(index, len(parts) - 1)])  # workers read ahead of the end
         self.network.eval()
         loss = right = 0.0
-        for start in range(0, len(source), _EVALUATED):
-            rows = torch.arange(start, min(start + _EVALUATED, len(source))).numpy()
-            inputs, labels = self._moved(source.take(rows))
+        for index in range(len(parts)):
+            inputs, labels = self._moved(batches(index))
             outputs = self.network(inputs)
             loss += float(self._loss(outputs, labels)) * len(labels)
             right += float((outputs.argmax(1) == labels).sum())
