@@ -39,7 +39,7 @@ class Training:
         speed = max(0.25 + 0.4 * config["momentum"] + 0.08 * rate, 0.03)
         noise = 0.004 * np.random.default_rng([seed % 2**32, step]).normal()
         error = floor + (0.9 - floor) * np.exp(-speed * step) + noise
-        return ss.Reading(float(error), cost=float(0.5 + width / 8), size=float(config["width"]))
+        return ss.Reading(float(error), cost=float(0.5 + width / 8), size=float(config["width"]), error=float(error))
 
     def __call__(self, trial: ss.Trial) -> Iterator[ss.Reading]:
         for step in range(trial.start + 1, 28):
@@ -85,10 +85,13 @@ def plots() -> Iterator[tuple[str, Callable[..., Any]]]:
         method: [study(method, f"{method}-{seed}", seed, 1, "250 steps") for seed in range(4)]
         for method in ("forecast", "asha", "random")
     }
+    goals = {"error": "min", "size": "min"}
+    both = study("asha-tpe", "several", objectives=goals)
     for kind, shown in {
         "history": curves, "curves": curves, "burn_down": halving, "shares": curves, "forecast": curves,
         "rungs": halving, "workers": halving, "parallel": curves, "slices": halving, "contour": halving,
-        "importance": halving, "pareto": curves, "metrics": curves, "regret": groups, "online": tuner(),
+        "importance": halving, "pareto": curves, "metrics": curves, "regret": groups, "front": both,
+        "volume": both, "online": tuner(),
         "pairs": policies(),
     }.items():  # fmt: skip
         options = {"forecast": {"at": 0.25}, "metrics": {"y": "cost"}}.get(kind, {})

@@ -57,6 +57,13 @@ def test_no_link_of_the_long_description_is_relative(source):
     assert ("https://example.org/shoestring/raw/main/docs/pictures/" in text) == (source is not None)
 
 
+def test_the_version_is_the_same_everywhere():
+    changes = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
+    cited = re.search(r"version = \{(.*)\}", (ROOT / "docs/citing.md").read_text())[1]
+    recorded = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    assert {changes, cited, recorded} == {ss.__version__}
+
+
 def test_every_job_of_the_workflow_is_one_of_the_script():
     script = (ROOT / ".ci/run").read_text()
     jobs = set(re.findall(r"^    (\w+)\) ", script, re.MULTILINE)) - {"all"}

@@ -71,10 +71,16 @@ def _session() -> Any:
     return onnxruntime.InferenceSession(str(FOLDER / "model.onnx"), options)
 
 
+def answers(task: str, rows: Array) -> Array:
+    """Cumulative seconds, accuracy in % and cross entropy, among others, of rows of an epoch and the parameters."""
+    inputs = {"x_cat": np.full((len(rows), 1), _codes()[task], np.int32), "x_cont": rows.astype(np.float32)}
+    found: Array = _session().run(None, inputs)[0].astype(float)
+    return found
+
+
 def _asked(task: str, rows: Array) -> tuple[Array, Array]:
     """Cumulative seconds and errors of rows of an epoch and the parameters, in ``ORDER``."""
-    inputs = {"x_cat": np.full((len(rows), 1), _codes()[task], np.int32), "x_cont": rows.astype(np.float32)}
-    found = _session().run(None, inputs)[0].astype(float)
+    found = answers(task, rows)
     return found[:, 0], 100.0 - found[:, 1]
 
 
@@ -149,7 +155,7 @@ def _reference_key(task: str, size: int) -> str:
 
 def measured(task: str, size: int) -> dict[str, float]:
     """The reference of a task by this many random configurations, the same for all tasks."""
-    X = _sampled(size)
+    X = sampled(size)
     answers = [_asked(task, np.hstack([np.full((size, 1), epoch), X])) for epoch in REFERENCE_EPOCHS]
     errors = np.array([error for _, error in answers])
     found = {"best": errors.min(), "median": np.median(errors[-1]), "seconds": np.median(answers[-1][0])}
@@ -157,7 +163,7 @@ def measured(task: str, size: int) -> dict[str, float]:
 
 
 @cache
-def _sampled(size: int) -> Array:
+def sampled(size: int) -> Array:
     """Random configurations by numpy alone, so that regrets do not depend on how this package draws them."""
     shares = np.random.default_rng(0).random((size, len(ORDER)))
     return np.column_stack([_scaled(SPACE[name], column) for name, column in zip(ORDER, shares.T, strict=True)])

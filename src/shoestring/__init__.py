@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoestring._lazy import lazy_names
 from shoestring._text import EscapeRecords
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 logging.getLogger("shoestring").addFilter(EscapeRecords())
 

@@ -1,4 +1,4 @@
-"""What the parts that train torch networks share: keyed batches, batches read ahead, seeding, and checkpoint files.
+"""Code for training torch networks: keyed batches, batches read ahead, seeding, and checkpoint files.
 
 A batch is a function of (seed, step), so a training that was killed continues with the batch that it would have had.
 """

@@ -60,7 +60,7 @@ from shoestring.views.trial_rows import HasTables
 class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     """One tuning effort: a space, a method, a budget, a log.
 
-    Opening a study that exists continues it. What is given must match what is stored; only the budget may change.
+    Opening a study that exists continues it. The arguments must match the stored study; only the budget may change.
     ``initial`` is a list of configurations to try first, and of other studies to learn from: ``ss.warm_start(study)``.
 
     ``space`` is the search space, and ``budget`` the most that may be spent. ``method`` is a name such as "asha", or
@@ -142,7 +142,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     @classmethod
     def from_optuna(cls, study: Any, name: str | None = None, **options: Any) -> Study:
         """A study with the space and the trials of an Optuna study, or of the address of its storage: these cost
-        nothing, and pruned ones can be continued. ``options`` are those of a study; ``budget`` is needed.
+        nothing, and pruned ones can be continued. ``options`` are the same as for a study; ``budget`` is needed.
         """
         return cls(**options_from_optuna(study, name, options))
 
@@ -196,13 +196,13 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     @property
     def spent(self) -> Amounts:
-        """What was spent, in all units: ``study.spent.steps``, or ``study.spent["steps"]``."""
+        """Return what was spent, in all units: ``study.spent.steps``, or ``study.spent["steps"]``."""
         with self._current() as history:
             return Amounts(history.ledger.spent())
 
     @property
     def remaining(self) -> Amounts:
-        """What is neither spent nor committed to running trials, in the units of the budget."""
+        """Return what is neither spent nor committed to running trials, in the units of the budget."""
         with self._current() as history:
             return Amounts(history.remaining())
 
@@ -217,7 +217,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     @property
     def reason(self) -> str:
-        """Why the study is where it is: what the next grant is for, or why there is none."""
+        """Return why the study is where it is: what the next grant is for, or why there is none."""
         with self._current():
             return self._journal.peek().reason
 
@@ -229,7 +229,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         """The next grant; None if there is nothing to start now (``state`` says whether ever).
 
         ``ask(8)`` is a list of up to eight grants, empty if there is nothing to start. They are decided together, so a
-        model is fitted once for all of them. They are the same as those of eight calls in a row.
+        model is fitted once for all of them. They are the same as from eight calls in a row.
 
         Several threads can use one study: each gets grants of its own, and no thread waits for another one's objective.
         """
@@ -306,8 +306,8 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
         Trials that can go on keep their files, and of those that ended the best ``keep``, and ``study.best`` in any
         case; None keeps all. ``callbacks`` are objects with ``on_reading(study, trial, step, reading)``,
-        ``on_trial_end(study, trial)`` or ``on_study_end(study)``, such as those of ``ss.loggers``; one that fails is
-        logged and changes nothing. A warning says if the objective has another name than the one that the study was
+        ``on_trial_end(study, trial)`` or ``on_study_end(study)``, such as the loggers of ``ss.loggers``; one that fails
+        is logged and changes nothing. A warning says if the objective has another name than the one that the study was
         started with, unless ``accept_objective`` is set.
         """
         refuse_while_loading()
@@ -320,12 +320,12 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         callbacks = Callbacks(self, run["callbacks"])
         with explained_interrupt(self._journal.log, self.repeats):
             drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
-        if not self.history.stopped:  # by somebody's wish, perhaps before the first reading
+        if not self.history.stopped:  # on request, perhaps before the first reading
             required_result(self.history)
         return self
 
     def workers(self) -> list[WorkerRecord]:
-        """Who runs trials of this study: their last heartbeat, and which trials they hold."""
+        """List the workers that run trials of this study, with their last heartbeat and their trials."""
         with self._current() as history:
             return list(worker_records(self._journal.log, self._journal.study, history))
 
@@ -341,7 +341,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
             self._journal.stop(reason)
 
     def release(self, trial: int, reason: str = "it was released by hand") -> None:
-        """Free a running trial: another process takes it over at once, without waiting for the one that holds it.
+        """Free a running trial: another process takes it over at once, without waiting for its present holder.
 
         If that one still reports a reading, it counts if it is the first one of its step.
         """
@@ -389,7 +389,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         return Detached(self._journal)
 
     def repeats(self) -> int:
-        """How many steps are run again at most, and charged again, if another process continues this study now.
+        """Return how many steps are run again at most, and charged again, if another process continues this study now.
 
         These are the steps since the last checkpoint of each running or paused trial.
         """
@@ -406,5 +406,5 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
 
 def snapshot(storage: str | Path | EventLog, name: str | None) -> Study:
-    """A stored study as it is now, which does not follow its log: all that is shown of it is of one moment."""
+    """Load a stored study at this moment: it does not follow its log, so that all parts shown agree."""
     return Study._stored(storage, name, follow=False)

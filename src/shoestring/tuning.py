@@ -48,9 +48,9 @@ def tune(
     The objective is a function of a :class:`~shoestring.Trial`. It returns a number, or it is a
     generator that yields one reading after each step; then it can be paused, resumed and stopped.
     Calling ``tune`` again with the same storage and name continues the study to the same total; with another budget it
-    continues to that, also in other processes that are working on it. If the objective has another name than the one
+    continues to that, in other processes that are working on it too. If the objective has another name than the one
     that the study was started with, a warning says so, unless ``accept_objective`` is set.
-    The files of ended trials are deleted, but for those of the best ``keep`` and of ``study.best``; None keeps all.
+    The files of ended trials are deleted, except for the best ``keep`` and ``study.best``; None keeps all.
     ``recommend`` is the rule of ``study.best``: each configuration counts by its "best" reading, by the best running
     "median" of three, or by its "last" reading; "auto" is the best reading, or what the method expects where it finds
     that single readings are noisy. ``initial`` is a list of configurations that are tried first, and of

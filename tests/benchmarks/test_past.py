@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import shoestring as ss
+from benchmarks.harness.common import Options
 from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
 from benchmarks.suites.past.settings import MISLEADING, NONE, PAST, drawn, given, others
 from benchmarks.suites.past.tables import budget_without, measured
@@ -64,9 +65,9 @@ def test_a_past_is_given_as_a_storage():
 
 def test_regrets_are_means_over_the_tasks_of_a_seed(monkeypatch):
     monkeypatch.delenv("SHOESTRING_RUNS", raising=False)
-    found = measured("test", TASKS, (NONE, PAST[0]), (2,), range(2))
-    assert found.keys() == {(NONE, 2), (PAST[0], 2)}
-    assert all(len(values) == 2 and min(values) > 0.1 for values in found.values())
+    found = measured("test", TASKS, (NONE, PAST[0]), (2, 4), Options(2, quick=True))
+    assert found.keys() == {(setting, n) for setting in (NONE, PAST[0]) for n in (2, 4)}
+    assert all(len(values) == 2 and min(values) > 0 for values in found.values())
 
 
 @pytest.mark.parametrize(("target", "budget"), [(0.4, 2), (0.3, 4**0.5 * 2**0.5), (0.2, 4), (0.01, 4)])

@@ -31,7 +31,7 @@ def test_numbers_of_any_kind_become_floats(given):
         (Reading(1.0, high=math.nan), "high bound is nan"),
         (Reading(1.0, cost=-1), "a cost is not negative"),
         (Reading(1.0, model=object()), "metric 'model' is <object object"),
-        (Reading(accuracy=0.9), r"None, not a number, with accuracy"),
+        (Reading(accuracy=0.9), "no value, only accuracy: say which one is tuned"),
         ([1.0] * 1000, r"\.\.\., not a number"),
     ],
 )

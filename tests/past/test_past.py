@@ -233,6 +233,14 @@ def test_a_guess_is_tried_first_and_near_draws_follow():
     assert study._message.endswith("guess: 5 configurations planned")
 
 
+def test_a_guess_that_is_the_best_of_the_past_is_planned_once_and_first():
+    past = past_study(budget="200 steps")
+    best = plan(new(past=past))[0]
+    configs = plan(new(past=past, guess=best))
+    assert configs[0] == best
+    assert len(set(map(Codec.key, configs))) == len(configs) == 7
+
+
 def test_a_partial_guess_leaves_the_rest_as_usual():
     codec = Codec(ss.space(SPACE))
     drawn = [config for seed in range(300) for config, _ in guessed(codec, {"lr": 1e-2}, seed)]

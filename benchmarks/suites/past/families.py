@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import shoestring as ss
-from benchmarks.harness.recorded import UNTRAINED_FIRST, tables
+from benchmarks.harness.common import Unavailable
+from benchmarks.harness.recorded import DATA, UNTRAINED_FIRST, tables
 from benchmarks.tasks import yahpo_lcbench as yahpo
 from benchmarks.tasks.black_boxes import grid_tables
 from shoestring.core.events import Event, Opened
@@ -85,6 +86,8 @@ def _of_curves(path: Any) -> Task:
 def black_boxes() -> tuple[tuple[Task, ...], ...]:
     """The tables of two families, one value for each configuration."""
     found = [task for task in grid_tables() if task.family in ("fcnet_hpolib", "hpobench_mlp")]
+    if not found:
+        raise Unavailable(f"there are no tables in {DATA}; set SHOESTRING_DATA to where they are")
     families = sorted({task.family for task in found})
     return tuple(tuple(_of_grid(task) for task in found if task.family == family) for family in families)
 

@@ -15,9 +15,9 @@ _ALL = 16
 def saved(options: Options) -> list[Row]:
     """Regret by the number of past studies, and the budget that is needed without them; from the stored tables."""
     stored = load("past")
-    if "yahpo" not in stored:
-        raise Unavailable("the table yahpo is not stored: run benchmarks/past.py --table yahpo --write")
-    rows = stored["yahpo"]["rows"]
+    if missing := {"yahpo", "longer"} - stored.keys():
+        raise Unavailable(f"{min(missing)} is not stored: run benchmarks/past.py --table {min(missing)} --write")
+    rows = {**stored["longer"]["rows"], **stored["yahpo"]["rows"]}
     figure, ((left, right),) = new_figure(1, 2)
     counts = [0, *(setting.studies or _ALL for setting in PAST)]
     for amount in TRAININGS:

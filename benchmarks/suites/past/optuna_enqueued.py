@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 
 import numpy as np
 
 from benchmarks.harness.kept import key, runs
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import PAST, Setting, drawn, log_of, others
+from benchmarks.suites.past.settings import PAST, TASKS, Setting, drawn, log_of, others
 from shoestring.core.history import History
 
 _TEN = PAST[2]
 
 
-def rows(tasks: Sequence[Task], seeds: Sequence[int], amounts: Sequence[int]) -> Iterable[Row]:
+def rows(tasks: Sequence[Task], seeds: Sequence[int], amounts: Sequence[int], count: int = TASKS) -> Iterable[Row]:
     """The regret of TPE with Hyperband's pruner, without a past and with the best of ten studies."""
-    try:
-        from importlib.metadata import version
-
-        code = f"Optuna {version('optuna')}"
-    except ImportError:
-        return
+    code = f"Optuna {version('optuna')}"
     for label, studies in (("Optuna TPE + Hyperband", 0), ("Optuna, 10 winners enqueued", _TEN.studies)):
         for amount in amounts:
-            values = [
-                float(np.mean([_regret(tasks, task, studies, amount, seed, code) for task in drawn(tasks, seed)]))
+            found = [
+                [_regret(tasks, task, studies, amount, seed, code) for task in drawn(tasks, seed, count)]
                 for seed in seeds
             ]
-            yield row(f"{label}, {amount} trainings", values)
+            yield row(f"{label}, {amount} trainings", np.mean(found, axis=1).tolist())
 
 
 def _regret(tasks: Sequence[Task], task: Task, studies: int | None, amount: int, seed: int, code: str) -> float:
@@ -61,7 +57,7 @@ def _played(tasks: Sequence[Task], task: Task, studies: int | None, amount: int,
         study.enqueue_trial(_winner(log_of(tasks, other, past, seed)))
     left, best = amount * task.max_resource, np.inf
     while left:
-        trial = study.ask(distributions_of(task.space))
+        trial = study.ask(distributions_of(task.space)[0])
         state = optuna.trial.TrialState.COMPLETE
         value = np.inf
         for step in range(1, min(left, task.max_resource) + 1):

@@ -1,6 +1,8 @@
 """Your own past, your own guess: what they save, and what they cost where they mislead.
 
     python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all; misleading pasts
+    python benchmarks/past.py --table longer        # the same without a past, with up to 40 trainings: what is saved
+    python benchmarks/past.py --table optuna        # Optuna with the winners of the same studies enqueued
     python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
     python benchmarks/past.py --table lcbench       # recorded tables, any configuration trained as the nearest row
     python benchmarks/past.py --table black-boxes   # fcnet and hpobench_mlp, one value for each configuration
@@ -18,6 +20,8 @@ from benchmarks.suites.past import figures, tables
 
 TABLES = {
     "yahpo": tables.yahpo,
+    "longer": tables.longer,
+    "optuna": tables.optuna,
     "guesses": tables.guesses,
     "lcbench": tables.lcbench,
     "black-boxes": tables.black_boxes,

@@ -11,7 +11,7 @@ from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.past import families, optuna_enqueued
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import AT25, GUESSES, MISLEADING, NONE, PAST, Setting, drawn, regret
+from benchmarks.suites.past.settings import AT25, GUESSES, MISLEADING, NONE, PAST, TASKS, Setting, drawn, regret
 
 # Seeds that no choice was made on.
 FIRST_SEED = 960
@@ -22,30 +22,40 @@ LONGER = (20, 40)
 
 def yahpo(options: Options) -> list[Row]:
     """One task of the surrogate left out: regret, and the difference to no past."""
-    tasks, seeds = families.yahpo_lcbench(), _seeds(options)
-    found = measured("yahpo", tasks, (NONE, *PAST, *MISLEADING, AT25), TRAININGS, seeds)
-    longer = measured("yahpo", tasks, (NONE,), LONGER, seeds) if not options.quick else {}
-    own = [*_rows(found, "trainings"), *_means(longer, "trainings"), *_saved({**found, **longer})]
-    return [*own, *optuna_enqueued.rows(tasks, seeds, TRAININGS)]
+    settings = (NONE, *PAST, *MISLEADING, AT25)
+    return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
+
+
+def longer(options: Options) -> list[Row]:
+    """The surrogate without a past for longer: how much budget a past saves."""
+    tasks = families.yahpo_lcbench()
+    found = measured("yahpo", tasks, (NONE, *PAST), TRAININGS, options)
+    found |= measured("yahpo", tasks, (NONE,), LONGER, options)
+    return [*_means({key: found[key] for key in found if key[0] == NONE}, "trainings"), *_saved(found)]
+
+
+def optuna(options: Options) -> list[Row]:
+    """Optuna on the surrogate, with the winners of the same ten studies enqueued, and without."""
+    amounts, count = (TRAININGS[:2], 1) if options.quick else (TRAININGS, TASKS)
+    return list(optuna_enqueued.rows(families.yahpo_lcbench(), _seeds(options), amounts, count))
 
 
 def guesses(options: Options) -> list[Row]:
     """Published guesses for three tasks: regret, and the difference to no guess."""
     tasks = [task for task in families.yahpo_lcbench() if task.name in ("126026", "168910", "189906")]
-    return list(_rows(measured("yahpo", tasks, (NONE, *GUESSES), TRAININGS, _seeds(options)), "trainings"))
+    return list(_rows(measured("yahpo", tasks, (NONE, *GUESSES), TRAININGS, options), "trainings"))
 
 
 def lcbench(options: Options) -> list[Row]:
     """One recorded table left out: regret, and the difference to no past."""
-    found = measured("lcbench", families.lcbench(), (NONE, *PAST, *MISLEADING), TRAININGS, _seeds(options))
-    return [*_rows(found, "trainings"), *_saved(found)]
+    settings = (NONE, *PAST, *MISLEADING)
+    return list(_rows(measured("lcbench", families.lcbench(), settings, TRAININGS, options), "trainings"))
 
 
 def black_boxes(options: Options) -> list[Row]:
     """One black box of a family left out: regret, and the difference to no past."""
     settings = (NONE, PAST[0], PAST[3], *(Setting(each.label, each.kind, None) for each in MISLEADING))
-    seeds = _seeds(options)
-    parts = [measured("black boxes", tasks, settings, EVALUATIONS, seeds) for tasks in families.black_boxes()]
+    parts = [measured("black boxes", tasks, settings, EVALUATIONS, options) for tasks in families.black_boxes()]
     weights = [len(tasks) for tasks in families.black_boxes()]
     both = {key: np.average([part[key] for part in parts], axis=0, weights=weights).tolist() for key in parts[0]}
     return list(_rows(both, "evaluations"))
@@ -55,12 +65,13 @@ Found = Mapping[tuple[Setting, int], Sequence[float]]
 
 
 def measured(
-    family: str, tasks: Sequence[Task], settings: Sequence[Setting], amounts: Sequence[int], seeds: Iterable[int]
+    family: str, tasks: Sequence[Task], settings: Sequence[Setting], amounts: Sequence[int], options: Options
 ) -> dict[tuple[Setting, int], list[float]]:
-    """Per setting and budget, the mean regret over the tasks of each seed."""
+    """Per setting and budget, the mean regret over the tasks of each seed; quick with one task and small budgets."""
+    amounts, count = (amounts[:2], 1) if options.quick else (amounts, TASKS)
     found: dict[tuple[Setting, int], list[float]] = {(s, n): [] for s in settings for n in amounts}
-    for seed in seeds:
-        own = drawn(tasks, seed)
+    for seed in _seeds(options):
+        own = drawn(tasks, seed, count)
         for setting, amount in found:
             values = map(partial(_regret, family, tasks, setting, amount, seed), own)
             found[setting, amount].append(float(np.mean(list(values))))

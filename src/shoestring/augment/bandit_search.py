@@ -45,8 +45,8 @@ from shoestring.errors import BudgetError, MethodError, ObjectiveError
 
 FirstPass = Literal["stage", "all"]
 _MEASURED = 20  # steps after which a budget in seconds is translated into steps
-_UNKNOWN = 10**9  # the length of a round before that: a scheduler then keeps the learning rate as it is
-_DIVERGED = 20  # the search fails after so many plays in a row without a finite loss
+_UNKNOWN = 10**9  # the length of a round before that: a scheduler then keeps the learning rate unchanged
+_DIVERGED = 20  # the search fails after this many plays in a row without a finite loss
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Training:
-    """How networks are created and trained: the options of a search that are not plain values."""
+    """The functions that create and train networks: the options of a search that are not plain values."""
 
     model_factory: Callable[[], Any]
     optimizer: Callable[[Any], Any]
@@ -220,7 +220,7 @@ class Search:
         return PolicySet.from_bandit(self.bandit, self.settings.estimate, about)
 
     def start_network(self) -> TwinNetworks:
-        """Create the network of the round, also when continuing from a checkpoint."""
+        """Create the network of the round, even when continuing from a checkpoint."""
         seed_torch(integer(self.settings.seed, self.round, "network"), self.training.device)
         model = self.training.model_factory()
         check_model(model)
@@ -231,7 +231,7 @@ class Search:
         return self.networks
 
     def _affordable_steps(self) -> int:
-        """How many steps fit into a budget in seconds, at the speed so far."""
+        """Return how many steps fit into a budget in seconds, at the speed so far."""
         return max(int(float(self.budget.seconds or 0.0) / max(self.seconds, 1e-9) * self.step), self.step)
 
     def _round_end(self) -> int:

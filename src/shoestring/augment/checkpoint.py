@@ -87,5 +87,5 @@ def _content(search: Search) -> dict[str, Any]:
 
 
 def _description(search: Search) -> dict[str, Any]:
-    """What must be the same for a search to be continued."""
+    """Describe what must not change for a search to be continued."""
     return {**asdict(search.settings), "budget": str(search.budget), "data": search.batches.digest}

@@ -23,7 +23,7 @@ _PAIRS = re.compile(r"(best|worst)([1-9]\d*)")
 
 @dataclass(frozen=True)
 class Plan:
-    """Which ``sets`` to train with, from the searches ``found``, and how often each."""
+    """Choose the ``sets`` to train with, from the searches ``found``, and how often each."""
 
     recipe: Recipe
     sets: list[str]

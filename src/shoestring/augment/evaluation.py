@@ -40,7 +40,7 @@ _SEEN = 2000  # images for the mean and the standard deviation of each channel
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a network is trained; the defaults are the thesis's for WRN-40-2 on CIFAR."""
+    """The options of a training; the defaults are the thesis's for WRN-40-2 on CIFAR."""
 
     network: str = "wrn-40-2"
     epochs: int = 200

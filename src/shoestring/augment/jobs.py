@@ -1,4 +1,4 @@
-"""What the commands ``shoestring augment search`` and ``train`` do, with everything that needs torch."""
+"""The work of the commands ``shoestring augment search`` and ``train``, with everything that needs torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRIP = 10  # images that are shown with policies
 
 @dataclass(frozen=True)
 class Images:
-    """Where images are read from, and where networks are trained."""
+    """The source of the images, and the device of the trainings."""
 
     source: Path | None
     size: int

@@ -1,7 +1,8 @@
 """Augmentation with the policies that were found: a callable for one image or a batch, on any device.
 
-Each image gets its own policy, drawn uniformly from the set. What a call draws follows from the seed, the number of the
-call and the data loader's worker: copies in several workers draw different numbers, and the same seed repeats a run.
+Each image gets its own policy, drawn uniformly from the set. The draws of a call follow from the seed, the number of
+the call and the data loader's worker: copies in several workers draw different numbers, and the same seed repeats a
+run.
 """
 
 from __future__ import annotations

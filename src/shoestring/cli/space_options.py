@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,19 @@ param_option = click.option(
 )
 
 value_option = click.option("--value", metavar="KEY", help="The key of the value in lines of JSON, such as loss.")
+
+
+def _objectives(ctx: click.Context, option: click.Parameter, given: str | None) -> dict[str, str] | None:
+    if given is None:
+        return None
+    pairs = [part.partition("=") for part in given.split(",")]
+    return {name.strip(): mode.strip() or "min" for name, _, mode in pairs}
+
+
+def _constraints(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str] | None:
+    """Constraints as texts by name: the name ends where the comparison begins."""
+    parts = [re.split(r"(?=[<>])", text, maxsplit=1) for text in given]
+    return {part[0].strip(): "".join(part[1:]).strip() for part in parts} or None
 
 
 def guess_for(space: Any, given: Mapping[str, str] | None) -> dict[str, Any] | None:
@@ -84,6 +98,20 @@ def study_options(command: F) -> F:
             default="min",
             show_default=True,
             help="Whether smaller (min) or larger (max) values are better.",
+        ),
+        click.option(
+            "--constraint",
+            "constraints",
+            multiple=True,
+            metavar="'NAME <= BOUND'",
+            callback=_constraints,
+            help="A bound on a number of the reading, such as 'memory <= 8'. Repeat for more.",
+        ),
+        click.option(
+            "--objectives",
+            metavar="NAME=MODE,...",
+            callback=_objectives,
+            help="Several objectives by the names that readings give them: error=min,speed=max.",
         ),
         click.option(
             "--method", default="auto", show_default=True, help="How to spend the budget, such as asha or tpe."

@@ -104,7 +104,7 @@ def summary(study: Study) -> dict[str, Any]:
         "remaining": study.remaining,
         "trials": count_states(history.trials),
         "disk_bytes": disk_use(study.files),
-        "best": best_record(study) if history.readings else None,
+        "best": best_record(study) if history.best() is not None else None,
         "running": [trial_record(trial) for trial in history.running.values()],
         "workers": [vars(worker) for worker in study.workers()],
         "stopped": history.stopped or None,

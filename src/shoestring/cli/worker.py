@@ -19,7 +19,7 @@ from shoestring.logs import open_log
 from shoestring.logs.addresses import shown
 from shoestring.running.retention import DEFAULT_KEEP
 from shoestring.study import Study
-from shoestring.views.formatting import shell_arguments
+from shoestring.views.formatting import best_line, shell_arguments
 
 # Seconds between two looks for a study that is not there yet.
 _LOOK = 1.0
@@ -86,7 +86,8 @@ def worker(
     with interruptible(again, lambda: study):
         study.run(objective, workers=slots, progress=False if quiet else None, **options)
     spent = ", ".join(f"{study.spent[unit]:g} {unit}" for unit in study.budget.limits())
-    best = f"best value {study.best.value:g}" if study.history.readings else "no reading"
+    found = study.history.best()
+    best = "no reading" if found is None else f"best {best_line(found, study.history)}"
     end = f"was stopped ({study.history.stopped})" if study.history.stopped else "is finished"
     echo(f"{name} {end}: {spent} spent, {best}")
 

@@ -3,7 +3,7 @@
 Every stored event has a checksum of itself and of the checksum before it; the first is chained to the study's name. So
 a row that was changed, removed, inserted or moved breaks the chain at that place. A log that lost its last events is a
 valid shorter log: that is what a power failure leaves, and the study continues from there. The checksums notice damage.
-They are no signature: whoever can write to the storage can compute them.
+They are not signatures: anyone who can write to the storage can compute them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shoestring.errors import CorruptLog
 
 
 class Row(NamedTuple):
-    """An event as it is stored. A row that was read may hold anything."""
+    """An event in its stored form. A row that was read may hold anything."""
 
     seq: int
     kind: str
@@ -27,12 +27,12 @@ class Row(NamedTuple):
 
 
 def first_link(name: str) -> str:
-    """What the first event of a study is chained to."""
+    """Compute the link that the first event of a study is chained to."""
     return _checksum(name)
 
 
 def linked(link: str, seq: int, kind: str, at: float, body: str) -> str:
-    """The checksum of an event that follows the one with the checksum ``link``."""
+    """Compute the checksum of an event whose predecessor has the checksum ``link``."""
     return _checksum(f"{link} {seq} {kind} {at!r} {body}")
 
 
@@ -65,7 +65,7 @@ def events_of(rows: Iterable[tuple[int, str, float, str, str]], start: int, link
 
 
 class Ends:
-    """Where each study ends, as far as one process knows: how many events it has, and the checksum of the last."""
+    """The end of each study as far as one process knows: the number of its events, and the checksum of the last."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, str]] = {}
@@ -77,7 +77,7 @@ class Ends:
         self._known.pop(study, None)
 
     def link(self, study: int, position: int, look: Callable[[int, int], str | None]) -> str:
-        """What the event at a position is chained to: the checksum of the one before, or the name of the study.
+        """Return the link of the event at a position: the checksum of the one before, or the name of the study.
 
         What is not known is looked up: ``look(study, position)`` is a stored checksum, at position -1 the name.
         """

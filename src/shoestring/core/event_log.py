@@ -1,6 +1,6 @@
 """The protocol of a log of events: ``read`` from a position, ``append`` at an expected one.
 
-A log has no locks. Whoever appends says at which position. If another process was first,
+A log has no locks. An append says at which position it goes. If another process was first,
 :class:`~shoestring.errors.Conflict` is raised, and the caller reads the new events and decides again.
 """
 
@@ -20,7 +20,7 @@ _LONGEST_NAME = 200
 
 
 def checked_name(name: object) -> str:
-    """The name of a study, given or stored: one that can be that of a folder, because its files are kept in one."""
+    """Check the name of a study, given or stored: it must be able to name a folder, which holds its files."""
     if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\"):
         raise MethodError(f"the study's name is {name!r:.80}; it must be a text without slashes")
     if not name.isprintable() or len(name.encode()) > _LONGEST_NAME:
@@ -36,7 +36,7 @@ class EventLog(Protocol):
         ...
 
     def find(self, name: str) -> int | None:
-        """The study's number, or None if there is no such study."""
+        """Find the study's number, or None if it does not exist."""
         ...
 
     def create(self, name: str, opened: Event) -> int:
@@ -52,7 +52,7 @@ class EventLog(Protocol):
         ...
 
     def directory(self) -> Path:
-        """The folder for the files of trials; created by whoever writes there first."""
+        """Return the folder for the files of trials; the first process that writes there creates it."""
         ...
 
 
@@ -74,7 +74,7 @@ class HasAdvisoryLock(EventLog, Protocol):
     """A log with an advisory lock, so that what its holder decides is not made void by another process's event.
 
     The lock saves time and protects nothing: an append counts whether or not its process has the lock, and no process
-    waits for it for ever.
+    waits for it without end.
     """
 
     def advisory_lock(self, study: int) -> AbstractContextManager[None]:
@@ -87,7 +87,7 @@ class CountsConflicts(EventLog, Protocol):
     """A log that says how much its users are in each other's way."""
 
     def conflicts(self, study: int) -> dict[str, int]:
-        """How often each worker found a position taken, as of its last heartbeat."""
+        """Return how often each worker found a position taken, as of its last heartbeat."""
         ...
 
 

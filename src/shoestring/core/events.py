@@ -10,14 +10,14 @@ reported   a trial gave the reading of one step; the reading at ``until`` ends i
 closed     a trial ended for good: finished early, failed, lost or stopped
 adopted    a running trial is run again from ``start``, by another worker after its own was lost, or by
            the same one; repeated steps are charged
-released   nobody holds a running trial any more: its process was interrupted, or somebody freed it
+released   no process holds a running trial any more: it was interrupted, or the trial was freed by hand
 stopped    the study was stopped before the end of its budget, or goes on after that
 enqueued   the user gave a configuration, which is tried before the method chooses one
 added      the user gave a result from elsewhere, which is learned from and costs nothing
-noted      what somebody says about the study or a trial; no decision depends on it
+noted      a remark about the study or a trial; no decision depends on it
 ========== =====================================================================================
 
-``at`` is the study's time in seconds. It is the time of day as long as nobody sets the clock. It never goes back, and
+``at`` is the study's time in seconds. It is the time of day as long as the clock is not set. It never goes back, and
 while a trial is running it advances as a clock does that cannot be set; ``drift`` is how far the time of day was ahead
 of it when the event was written.
 """
@@ -278,7 +278,7 @@ def _read_plan(plan: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     return tuple({**entry, "config": _without_tuples(entry["config"])} for entry in plan)
 
 
-# How the fields are written that JSON cannot hold as they are, and how they are read back.
+# Conversions, both ways, of the fields that JSON cannot hold directly.
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "metrics": _finite_metrics,
     "config": _with_tuples,

@@ -41,7 +41,7 @@ class Grant:
 
 
 def next_grant(method: Method, history: History, worker: str, at: float, drift: float = 0.0) -> Granted | Wait | Done:
-    """What the method grants now, cut to what the budget can pay."""
+    """Ask the method for a grant, cut to what the budget can pay."""
     if history.stopped:
         return _nothing(history, history.stopped)
     unit = history.ledger.exhausted()
@@ -57,7 +57,7 @@ def next_grant(method: Method, history: History, worker: str, at: float, drift: 
 
 
 class _LastDecision:
-    """What was decided at the latest position of the log, and by whom."""
+    """The decision at the latest position of the log, and the method that made it."""
 
     position = -1
     method: Method | None = None
@@ -65,7 +65,7 @@ class _LastDecision:
 
 
 def _decided(method: Method, history: History) -> Decision:
-    """What the method decides at this position of the log; asking again does not decide again."""
+    """Ask the method for its decision at this position of the log; asking again does not decide again."""
     last = history.cached("last decision", _LastDecision)
     if last.position != history.position or last.method is not method:
         rng = generator(history.seed, len(history.grants), "decide")
@@ -75,7 +75,7 @@ def _decided(method: Method, history: History) -> Decision:
 
 
 def _with_given(decision: Decision, history: History) -> Decision:
-    """What the user enqueued or planned is started before anything that a method chose by itself."""
+    """Put enqueued and planned configurations before those that a method chose itself."""
     first = next_given(history) if isinstance(decision, Start) else None
     if first is None or not isinstance(decision, Start) or decision.config == first.config:
         return decision

@@ -120,7 +120,7 @@ class History:
         return Codec(deserialised(self.opened.space))
 
     def remaining(self) -> dict[str, float]:
-        """What is neither spent nor committed, in the units of the budget."""
+        """Compute what is neither spent nor committed, in the units of the budget."""
         return {unit: self.ledger.free(unit) for unit in self.ledger.budget.limits()}
 
     def deadline(self) -> float | None:
@@ -154,13 +154,13 @@ class History:
         return view
 
     def best(self, rule: Rule | None = None) -> Best | None:
-        """What the study recommends, by its own rule or by another one; None without a reading."""
+        """Find the recommendation of the study, by its own rule or by another one; None without a reading."""
         if rule is not None:
             check_rule(rule)
         return best_of(self, rule or self.opened.recommend)
 
     def affordable_steps(self, trial: TrialRecord | None) -> float:
-        """How many steps a new grant can have at most; none once any unit is exhausted."""
+        """Return how many steps a new grant can have at most; none once any unit is exhausted."""
         ledger = self.ledger
         if ledger.exhausted():
             return 0
@@ -171,7 +171,7 @@ class History:
         return min(ledger.free("steps"), by_cost)
 
     def expected_cost(self, trial: TrialRecord | None) -> float:
-        """Mean cost of a step: the trial's own so far, else that of all steps."""
+        """Compute the mean cost of a step: the trial's own so far, else the mean of all steps."""
         costs = [r.cost for r in trial.readings.values() if r.cost] if trial else []
         if trial and costs:
             return sum(costs) / trial.step
@@ -196,7 +196,7 @@ class History:
         try:
             self.apply(event)
             if isinstance(event, Opened):
-                _ = self.codec, self.goals  # what cannot be is refused here
+                _ = self.codec, self.goals  # impossible values are refused here
                 for planned in event.plan:
                     self.codec.check_stored(planned["config"])
             elif isinstance(event, (Granted, Enqueued, Added)) and event.config is not None:

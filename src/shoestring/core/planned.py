@@ -50,7 +50,7 @@ class Given:
 
 
 def next_given(history: History) -> Given | None:
-    """What the user enqueued comes first, then it may be the turn of the plan; None if the method chooses."""
+    """Take enqueued configurations first, then perhaps one of the plan; None if the method chooses."""
     if history.queue:
         enqueued = first_enqueued(history)
         return Given(enqueued.config, enqueued.reason)
@@ -77,7 +77,7 @@ def _turn(history: History) -> Given | None:
 
 
 def verdict(history: History) -> Verdict:
-    """Whether both of the first planned configurations lost to both of the first random ones.
+    """Return whether both of the first planned configurations lost to both of the first random ones.
 
     They are compared by the best loss so far at the first step to which all four were trained, and with several
     objectives by the sum of their ranks there. What failed before it, or violates a constraint, lost to what did not.
@@ -93,7 +93,7 @@ def verdict(history: History) -> Verdict:
 
 
 def origin_of(history: History, trial: TrialRecord) -> str:
-    """Where the configuration of a trial was planned from; empty if it is not one of the plan."""
+    """Return where the configuration of a trial was planned from; empty if it is not one of the plan."""
     entry = _entries(history).get(Codec.key(trial.config))
     return "" if entry is None or history.arms[trial.arm].given else str(entry["origin"])
 
@@ -173,7 +173,7 @@ def _first_losses(history: History, trial: TrialRecord, step: int) -> tuple[floa
 
 
 def _since_the_check(history: History) -> int:
-    """How many configurations were started since the check has spoken."""
+    """Return how many configurations were started since the check has spoken."""
     compared = _compared(history)
     step, waiting, place = _common_step(history, compared), {trial.index for trial in compared}, 0
     for number, (trial, reached, _) in enumerate(history.readings, 1):

@@ -102,11 +102,20 @@ def _with_goals(reading: Reading, goals: Goals) -> Reading:
         values = {name: _needed(reading, name, f"the objective {name!r}", goals) for name in goals.names}
         reading = Reading(values[first], reading.low, reading.high, reading.cost, **own)
     elif reading.value is None:
-        has = f", with {', '.join(reading.metrics)}" if reading.metrics else ""
-        raise ReadingError(f"the reading is None, not a number{has}: give ss.Reading(value, ...), or name objectives")
+        raise ReadingError(_no_value(reading))
     for constraint in goals.constraints:
         _needed(reading, constraint.name, f"{constraint.name!r}, which has the constraint {constraint.text!r},", goals)
     return reading
+
+
+def _no_value(reading: Reading) -> str:
+    if not reading.metrics:
+        return "the reading is None, not a number"
+    first = next(iter(reading.metrics))
+    return (
+        f"the reading has no value, only {', '.join(reading.metrics)}: say which one is tuned, value={first!r} "
+        f"(--value {first}) for a command and ss.Reading(value, ...) elsewhere, or name them as objectives"
+    )
 
 
 def _needed(reading: Reading, name: str, what: str, goals: Goals) -> float:

@@ -1,4 +1,4 @@
-"""What people and objectives say about a study and its trials: notes, attributes and tags, all of bounded size.
+"""Remarks of people and objectives about a study and its trials: notes, attributes and tags, all of bounded size.
 
 They are kept in the log and shown with the trials. No method reads them, so they change no decision.
 """
@@ -26,7 +26,7 @@ ARCHIVED = "archived"
 
 
 class Remarks(NamedTuple):
-    """What a trial said about itself in one step."""
+    """The remarks of a trial about itself in one step."""
 
     notes: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = {}
@@ -77,7 +77,7 @@ def bounded_json(what: str, given: Any, refuse: bool = False) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and their numbers as lists and numbers; what is not finite as text."""
+    """Convert arrays to lists and NumPy numbers to numbers; numbers that are not finite become texts."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -77,7 +77,7 @@ class HasRemarks:
 
     @property
     def note(self) -> str:
-        """What you say about the study; assign another text to replace it."""
+        """Your note about the study; assign another text to replace it."""
         self._journal.sync()
         return self._journal.history.note
 

@@ -1,4 +1,4 @@
-"""Which configurations a study has not tried yet, and a proposal that is one of them.
+"""Configurations that a study has not tried yet, and a proposal that is one of them.
 
 A study may be played on a table of recorded configurations. Then only its rows can be tried: all that follows from
 that is here and in the codec.
@@ -34,7 +34,7 @@ def first_enqueued(history: History) -> Proposal:
 
 
 class _FreeRows:
-    """Which rows of a table have not been tried, as a mask."""
+    """A mask of the rows of a table that were not tried."""
 
     def __init__(self, rows: list[Config]) -> None:
         self.mask = np.ones(len(rows), dtype=bool)
@@ -50,7 +50,7 @@ class _FreeRows:
 
 
 def free_rows(history: History) -> Mask:
-    """Which rows of the table that a study is played on have not been tried. Shape (number of rows,)."""
+    """Return which rows of the table that a study is played on have not been tried. Shape (number of rows,)."""
     return history.cached("free rows", lambda: _FreeRows(history.codec.rows or [])).update(history)
 
 

@@ -40,16 +40,16 @@ from shoestring.spaces.codec import Config
 Learning = Literal["ml", "slice", None]
 Scale = Literal["ranks", "raw"]
 
-# A full training has at most so many units, unless a unit is given.
+# A full training has at most this many units, unless a unit is given.
 _UNITS = 27
 # The least and the largest number of readings at which parameters are learned; both are powers of two.
 _FIRST_FIT, _LAST_FIT = 8, 1024
-# At most so many running trials are imputed, the last ones that were granted: what they cost grows with their square.
+# At most this many running trials are imputed, the last granted ones: the cost grows with the square of their number.
 _MOST_IMPUTED = 128
 # How many sets of parameters the slice sampler keeps.
 _SAMPLES = 5
 
-# The prior before any reading: fitted to the normal scores of recorded curves, in spaces of so many dimensions.
+# The prior before any reading: fitted to the normal scores of recorded curves, in spaces of this many dimensions.
 _DIMENSIONS = 7.5
 _PRIOR: dict[str, Any] = {
     "alpha": 0.19, "beta": 0.172, "decay": 4.31, "noise": 5.1e-3, "spread": 3.44, "own": 2.5e-3,
@@ -59,11 +59,11 @@ _PRIOR: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class BeliefBasedMethod(ABC):
-    """What the methods on a freeze-thaw belief have in common.
+    """The common base of the methods on a freeze-thaw belief.
 
     ``pool`` arms are drawn at random, more when half of them are started; on a table they are rows. ``unit`` is
     how many steps one decision buys; if not given, so many that a full training has at most 27 units. Readings
-    enter as normal scores of the best losses so far with ``scale="ranks"``, or as they are with ``"raw"``.
+    enter as normal scores of the best losses so far with ``scale="ranks"``, or unchanged with ``"raw"``.
     ``learn`` is how the parameters are learned from them: "ml", "slice", or None for never. ``parameters``
     replaces values of the fitted prior: the fields of :class:`shoestring.models.freeze_thaw.Parameters`.
     """
@@ -115,7 +115,7 @@ class BeliefBasedMethod(ABC):
 
     @one_thread()
     def belief(self, history: History, trials: Sequence[TrialRecord]) -> list[CurveBelief]:
-        """What the belief says of these trials at the next steps of the grid; with ranks, of the best loss so far."""
+        """Predict these trials at the next steps of the grid; with ranks, of the best loss so far."""
         state = self._state(history)
         return [state.curve(trial) if trial.readings and not trial.replicate else CurveBelief() for trial in trials]
 
@@ -142,7 +142,7 @@ def grid(last: int, unit: int | None) -> tuple[int, ...]:
 class BeliefState:
     """The pool, the readings and the belief of a study, updated incrementally.
 
-    Columns are the pool, then arms that are not in it: those of earlier pools, and those that the user gave. ``values``
+    Columns are the pool, then arms that are not in it: arms of earlier pools, and arms that the user gave. ``values``
     (K, times) holds the losses on the grid, ``trainable`` (K,) says which columns can be started or continued, and
     ``arm_at`` holds the arms of the started ones.
     """
@@ -232,7 +232,7 @@ class BeliefState:
             self.belief.observe(column)
 
     def _fit_of(self, readings: int) -> int:
-        """How many readings the parameters are learned from: a power of two; 0 before the first time."""
+        """Return how many readings the parameters are learned from: a power of two; 0 before the first time."""
         if self.options.learn is None or readings < _FIRST_FIT:
             return 0
         return min(1 << (readings.bit_length() - 1), _LAST_FIT)
@@ -316,7 +316,7 @@ class Posterior:
 
     @cached_property
     def outlook(self) -> Outlook:
-        """What each arm is expected to reach with the remaining budget."""
+        """Predict what each arm can reach with the remaining budget."""
         return Outlook.of(self.belief, self.means, self.steps, self.remaining, self.trainable)
 
     def grant(self, column: int, reason: str) -> Decision:

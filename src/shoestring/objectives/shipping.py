@@ -56,7 +56,7 @@ def _dumps(value: object) -> bytes:
 
 
 def _culprit(objective: Any) -> str:
-    """Which variable of the script it is, if that can be told."""
+    """Return which variable of the script it is, if that can be told."""
     function = objective if isinstance(objective, types.FunctionType) else type(objective).__call__
     try:
         found = inspect.getclosurevars(function)

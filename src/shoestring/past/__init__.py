@@ -1,4 +1,4 @@
-"""What a user brings along: past studies of similar models, and a guess. Both become the plan of a study."""
+"""The user's past: earlier studies of similar models, and a guess. Both become the plan of a study."""
 
 from typing import TYPE_CHECKING
 

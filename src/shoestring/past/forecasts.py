@@ -1,4 +1,4 @@
-"""What one past study says: which of its configurations were best, and how good another one would have been.
+"""The knowledge of one past study: which of its configurations were best, and how good another one would have been.
 
 A process over configurations and steps is fitted to its readings (``models/curve_process.py``), as ``forecast`` does.
 Losses become scores, so only their order and shape within the study matter: another metric, mode, number of steps or
@@ -97,7 +97,7 @@ class PastForecast:
 
     @one_thread()
     def regrets(self, configs: list[Config]) -> Array:
-        """How much worse than its best this study expects new configurations to end, as scores. Shape (n,)."""
+        """Return how much worse than its best this study expects new configurations to end, as scores. Shape (n,)."""
         points = np.array([self.same.new_point(config) for config in configs])
         return self._process.forecast_points(self._w, self._scale, points)[0] - self._best
 

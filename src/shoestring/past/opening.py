@@ -69,7 +69,7 @@ class PlanMade:
         return "; ".join(filter(None, (other, self.note)))
 
     def note_on(self, stored: Opened, past: Past) -> str:
-        """What to say of a stored study that is opened with a past, or with another guess than it has."""
+        """Explain that a stored study was opened with a past, or with another guess than it has."""
         known = [entry for entry in stored.plan if entry["origin"] == GUESS]
         if past is None and (known == list(self.entries) or not self.entries):
             return ""

@@ -15,9 +15,9 @@ winners, which ``core/planned.py`` tries while little of the budget is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from shoestring.past.opening import PastStudy, PlanMade
 from shoestring.past.sources import Past, Source, described, sources
 from shoestring.spaces.codec import Codec, Config
 from shoestring.spaces.configspace import ConfigSpace
+
+T = TypeVar("T")
 
 # With more past studies than this, more of their winners are planned than the portfolio has.
 _MANY_STUDIES = 10
@@ -63,8 +65,15 @@ def _entries(
     own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in guessed(codec, guess, seed)]
     chosen = [{"config": config, "origin": digest, "sd": 0.0} for config, digest in _portfolio(studies)]
     mixed: list[Mapping[str, Any]] = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
-    entries = {Codec.key(entry["config"]): entry for entry in reversed(mixed)}  # each once, where it is first
-    return tuple(reversed(entries.values()))[:LONGEST_PLAN]
+    return tuple(_each_once(mixed, lambda entry: Codec.key(entry["config"])))[:LONGEST_PLAN]
+
+
+def _each_once(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+    """The items without later ones that have the key of an earlier one."""
+    found: dict[Hashable, T] = {}
+    for item in items:
+        found.setdefault(key(item), item)
+    return list(found.values())
 
 
 def _read(source: Source, codec: Codec, guess: Mapping[str, Any], several: bool) -> PastStudy:
@@ -83,10 +92,10 @@ def _read(source: Source, codec: Codec, guess: Mapping[str, Any], several: bool)
 def _portfolio(studies: list[PastStudy]) -> Iterator[tuple[Config, str]]:
     """The chosen configurations, in the order in which they were chosen, each with the digest of its study."""
     used = [(study.forecast, study.digest) for study in studies if study.forecast is not None]
-    candidates = {Codec.key(each): (each, digest) for forecast, digest in reversed(used) for each in forecast.winners}
-    if not candidates:
+    winners = [(each, digest) for forecast, digest in used for each in forecast.winners]
+    listed = _each_once(winners, lambda winner: Codec.key(winner[0]))
+    if not listed:
         return
-    listed = list(candidates.values())[::-1]
     R = np.array([forecast.regrets([config for config, _ in listed]) for forecast, _ in used])
     most = LONGEST_PLAN if len(used) > _MANY_STUDIES else FIRST
     yield from (listed[i] for i in _greedy(R, most))

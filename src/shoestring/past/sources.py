@@ -1,4 +1,4 @@
-"""Which past studies are meant, and their histories: read from their logs, and checked as any log is."""
+"""Past studies and their histories: read from their logs, and checked as any log is."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sources(past: Past, own: EventLog, name: str) -> list[Source]:
 
 
 def described(past: Past) -> str:
-    """What ``past=`` is, for people to read."""
+    """Describe ``past=`` in words."""
     items: Sequence[Any] = past if isinstance(past, (list, tuple)) else [past]
     names = [_shown(item) for item in items]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -13,6 +13,7 @@ from shoestring._lazy import lazy_names
 if TYPE_CHECKING:
     from shoestring.plots.comparison import pareto as pareto, regret as regret
     from shoestring.plots.forecast_fans import forecast as forecast
+    from shoestring.plots.fronts import front as front, volume as volume
     from shoestring.plots.learning_curves import curves as curves
     from shoestring.plots.metric_readings import metrics as metrics
     from shoestring.plots.others import online as online, pairs as pairs
@@ -30,6 +31,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "comparison": "pareto regret",
         "forecast_fans": "forecast",
+        "fronts": "front volume",
         "learning_curves": "curves",
         "metric_readings": "metrics",
         "others": "online pairs",

@@ -77,7 +77,7 @@ def history(
     of magnitude).
     """
     trace = trace_of(study)
-    unit = _known_unit(trace, unit)
+    unit = known_unit(trace, unit)
     spent = trace.spent(unit)[trace.reported]
     losses = np.array([loss for _, _, loss in trace.history.readings])
     sign, note = trace.history.sign, trace.why_empty()
@@ -177,7 +177,7 @@ def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]
     trace = trace_of(study)
     if unit is None and trace.unit == "evaluations" and (trace.history.max_resource or 1) > 1:
         unit = "steps"
-    unit = _known_unit(trace, unit)
+    unit = known_unit(trace, unit)
     arms: dict[int, float] = {}
     rungs: dict[int, float] = {}
     for span in trace.spans:
@@ -197,7 +197,7 @@ def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]
     )
 
 
-def _known_unit(trace: Trace, unit: str | None) -> str:
+def known_unit(trace: Trace, unit: str | None) -> str:
     if unit is not None and unit not in UNITS:
         raise BudgetError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
     return unit or trace.unit

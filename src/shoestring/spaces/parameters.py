@@ -1,10 +1,10 @@
-"""One parameter of a space from the short ways to write it; what it makes is ConfigSpace's own.
+"""Build one parameter of a space from the short ways to write it, as ConfigSpace's own.
 
 =========================== ==================================================================
 ``(low, high)``             a range; two integers give integers
 ``log(low, high)``          a range on a logarithmic scale
 ``guess(spec, value)``      any of these with a value that has worked before
-``ints(low, high, step=4)`` integers in steps, also on a logarithmic scale
+``ints(low, high, step=4)`` integers in steps, optionally on a logarithmic scale
 ``range(16, 257, 16)``      the same, as Python writes it
 a list                      a choice; tuples in it stay tuples
 a NumPy array               its values: ordered if they increase, otherwise a choice
@@ -29,7 +29,7 @@ from shoestring.spaces.configspace import ConfigSpace
 
 # The values of a range in steps are listed in the log, so there may not be too many.
 _MOST_VALUES = 10_000
-# A normal distribution is cut off so many standard deviations from its mean: spaces are bounded.
+# A normal distribution is cut off this many standard deviations from its mean: spaces are bounded.
 _NORMAL_WIDTH = 3.0
 
 

@@ -47,7 +47,7 @@ def serialised(space: ConfigSpace.ConfigurationSpace) -> dict[str, Any]:
 
 
 def _with_tuples(body: dict[str, Any]) -> dict[str, Any]:
-    """What ConfigSpace writes, with the tuples among the values of parameters marked."""
+    """Serialise a space as ConfigSpace does, with the tuples among the values of parameters marked."""
 
     def marked(part: dict[str, Any]) -> dict[str, Any]:
         lists = {name: [with_tags(value) for value in part[name]] for name in _LISTS if part.get(name)}
@@ -72,7 +72,7 @@ def with_tags(value: Any) -> Any:
 
 
 def without_tags(value: Any) -> Any:
-    """What :func:`with_tags` was given."""
+    """Undo :func:`with_tags`."""
     if isinstance(value, list):
         return [without_tags(part) for part in value]
     if isinstance(value, Mapping):

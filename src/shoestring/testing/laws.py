@@ -153,7 +153,7 @@ def give(study: Study, results: int) -> None:
 
 
 def check_plan(method: Method, workers: int = 4) -> None:
-    """What is planned takes turns with random configurations, and all laws hold."""
+    """Check that planned configurations take turns with random ones, and all laws hold."""
     first = played(method, PROBLEM, budget=Budget(steps=9))[1][0]
     codec = folded([first]).codec
     drawn = [codec.sample(generator(number, 0, "planned")) for number in range(6)]

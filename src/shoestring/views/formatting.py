@@ -44,11 +44,28 @@ def settings(config: Mapping[str, Any]) -> str:
 
 
 def best_line(best: Best, history: History) -> str:
-    """The value, at which step of how many that the trial has had, and which trial it is."""
+    """The value, at which step of how many that the trial has had, and which trial it is.
+
+    With several objectives it is the member of the front that balances them.
+    """
     steps = history.trials[best.trial].step
     place = f" at step {best.step} of {steps}" if (history.max_resource or 1) > 1 else ""
     expected = "" if best.expected is None else f", {number(best.expected)} expected without the noise"
-    return f"{number(best.value)}{place} by trial {best.trial} (configuration {best.arm}){expected}"
+    value = number(best.value)
+    if history.goals.several:
+        of = f" balances a front of {len(history.front)};"
+        value = values_line(history.goals.values(history.trials[best.trial].readings[best.step])) + of
+    return f"{value}{place} by trial {best.trial} (configuration {best.arm}){expected}"
+
+
+def values_line(values: Mapping[str, float]) -> str:
+    """The values of several objectives, without spaces.
+
+    >>> from shoestring.views.formatting import values_line
+    >>> values_line({"error": 0.125, "latency": 3.0})
+    'error=0.125,latency=3'
+    """
+    return ",".join(f"{name}={number(value)}" for name, value in values.items())
 
 
 def shell_arguments(storage: str, name: str) -> str:

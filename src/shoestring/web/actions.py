@@ -1,4 +1,4 @@
-"""What a person can do on a study's page, if the dashboard allows it: an event in the log, or refused with a reason.
+"""Actions on a study's page, if the dashboard allows them: an event in the log, or refused with a reason.
 
 Renaming and deleting change the whole log at once, which no event can say.
 
@@ -46,7 +46,7 @@ def _enqueue(study: Study, form: Form) -> None:
 
 
 def _value(parameter: Any, given: str) -> Any:
-    """The value of a parameter as it was typed: one of its choices, else a number; the space checks it."""
+    """Read the typed value of a parameter: one of its choices, else a number; the space checks it."""
     choices = (*getattr(parameter, "choices", ()), *getattr(parameter, "sequence", ()))
     if choices:
         return next((choice for choice in choices if str(choice) == given), given)

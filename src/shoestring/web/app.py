@@ -1,6 +1,6 @@
 """The web application: it reads the log of a storage and renders pages.
 
-Security is in ``guard.py``. There is no CORS, scripts and styles come from files of the package alone, and files of
+Security is in ``guard.py``. CORS is not enabled, scripts and styles come from files of the package alone, and files of
 trials are served only from the folder of their trial, as downloads. Actions are off unless they are allowed, and need a
 secret that only the pages have.
 
@@ -109,7 +109,7 @@ class Dashboard:
         return endpoint
 
     def _picture(self, thread: ReaderThread, answer: Draw) -> Callable[[Request], Awaitable[Response]]:
-        """A picture as SVG or as values; a theme that was chosen counts more than that of the system."""
+        """A picture as SVG or as values; a chosen theme counts more than the system's."""
 
         def render(reader: Reader, request: Request) -> tuple[str, str]:
             chosen = request.cookies.get(THEME_COOKIE)
@@ -238,7 +238,7 @@ def create_app(
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """An error page; what a study cannot answer is "not found"."""
+    """Render an error page; a question that a study cannot answer is "not found"."""
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (404, str(error))
     return HTMLResponse(pages.error_page(detail), status)
 

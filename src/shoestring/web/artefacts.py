@@ -1,4 +1,4 @@
-"""What a trial wrote below ``trial.directory / "show"``: images, texts and tables, shown beside the trial.
+"""Files that a trial wrote below ``trial.directory / "show"``: images, texts and tables, shown beside the trial.
 
 Only images of four kinds are sent as such, recognised by their first bytes; texts and tables are part of the page.
 """
@@ -41,7 +41,7 @@ class Artefact:
 
 
 def artefacts(folder: Path, files: Iterable[Path], below: Path) -> list[Artefact]:
-    """What there is to show among the files of a trial, relative to its folder; of several states the newest."""
+    """List the files of a trial to show, relative to its folder; of several states the newest."""
     newest: dict[str, Path] = {}
     for path in sorted(files, key=_age):
         if len(path.parts) > 2 and path.parts[1] == _FOLDER:

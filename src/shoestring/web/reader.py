@@ -27,9 +27,9 @@ from shoestring.views.progress import best_so_far
 from shoestring.views.states import brief_state
 from shoestring.views.trace import Trace
 
-# Traces with so many events in all are kept, and the one that is looked at.
+# Traces with this many events in all are kept, and the trace of the page that is open.
 _MOST_EVENTS = 100_000
-# The list of studies is shown after so many seconds, with what was read by then; the rest follows.
+# The list of studies is shown after this many seconds, with the studies read by then; the rest follows.
 _PATIENCE = 0.5
 _KEPT_PICTURES = 64
 
@@ -40,7 +40,7 @@ Storage = str | Path | EventLog
 
 @dataclass(frozen=True)
 class Overview:
-    """A study in the list, as it was at a position of its log; ``problem`` says why it cannot be read.
+    """A study in the list, at a position of its log; ``problem`` says why it cannot be read.
 
     ``started`` and ``seconds`` are when its first trial started and how long it ran, ``value`` is the best value, and
     ``curve`` the best value after evenly chosen readings.
@@ -113,7 +113,7 @@ class Reader:
         return self._followed[name].trace
 
     def _forget(self, name: str) -> None:
-        """Drop the traces of other studies that were not used for longest and that nobody runs."""
+        """Drop the traces of other studies that were used least recently and that no process runs."""
         total = sum(each.trace.history.position for each in self._followed.values())
         for other, followed in list(self._followed.items()):
             if total > _MOST_EVENTS and other != name and not followed.trace.history.running:
@@ -125,12 +125,12 @@ class Reader:
         return [] if number is None else list(worker_records(self.log, number, trace.history))
 
     def version(self, name: str) -> str:
-        """What changes when a study's page has something new to show: the log, and who is alive."""
+        """Return a version that changes with the contents of a study's page: the log, and the live workers."""
         trace = self.trace(name)
         return f"{trace.history.position} {' '.join(worker.state for worker in self.workers(trace))}".strip()
 
     def overviews(self) -> list[Overview]:
-        """All studies. What was not read in time comes as it was seen last, or without content."""
+        """List all studies. A study that was not read in time comes as last seen, or without content."""
         deadline = ticks() + _PATIENCE
         names = self._retried(lambda: self.log.studies())
         for name in sorted(names, key=self._overviews.__contains__):
@@ -180,6 +180,6 @@ class ReaderThread:
         self._thread = ThreadPoolExecutor(1, name)
 
     async def ask(self, answer: Callable[Concatenate[Reader, P], T], *given: P.args, **options: P.kwargs) -> T:
-        """What ``answer`` returns, called in the thread."""
+        """Call ``answer`` in the thread, and return its value."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: answer(self._reader, *given, **options))

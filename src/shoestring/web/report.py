@@ -31,6 +31,7 @@ from shoestring.web.rendering import render
 
 # Plots for every study, and those that only iterative objectives have something to show in.
 _PLOTS = ("history", "burn_down", "shares", "workers", "parallel", "slices", "importance", "contour", "pareto")
+_OF_FRONTS = ("front", "volume")
 _OF_CURVES = ("curves", "forecast", "rungs")
 _WIDTH = 960
 
@@ -76,7 +77,11 @@ def _best(trace: Trace) -> dict[str, str]:
     found = trace.best()
     goal = "largest" if trace.history.opened.mode == "max" else "smallest"
     return {
-        "recommended": f"The {goal} value" if found is None or found.expected is None else "What is recommended",
+        "recommended": "The configuration that balances the objectives"
+        if trace.history.goals.several
+        else f"The {goal} value"
+        if found is None or found.expected is None
+        else "What is recommended",
         "best": "" if found is None else best_line(found, trace.history),
         "best_settings": "" if found is None else settings(found.config),
         "why_empty": trace.why_empty(),
@@ -85,6 +90,7 @@ def _best(trace: Trace) -> dict[str, str]:
 
 def _charts(trace: Trace) -> dict[str, Picture]:
     kinds = (*_OF_CURVES, *_PLOTS) if (trace.history.max_resource or 1) > 1 else _PLOTS
+    kinds = (*_OF_FRONTS, *kinds) if trace.history.goals.several else kinds
     return {kind: drawable(getattr(plots, kind).data(trace).picture()) for kind in kinds}
 
 

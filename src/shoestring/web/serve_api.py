@@ -133,9 +133,10 @@ class Studies:
         return {"trial": trial, **known, "config": dict(record.config), "message": record.message}
 
     def best(self, name: str) -> dict[str, Any] | None:
-        """The configuration that the study recommends; None without a reading."""
+        """The configuration that the study recommends, or its front; None without a reading."""
+        study = self.study(name)
         with suppress(EverythingFailed):
-            return vars(self.study(name).best)
+            return {"front": [vars(m) for m in study.front]} if study.history.goals.several else vars(study.best)
         return None
 
     def state(self, name: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from shoestring.web.pages import page
 from shoestring.web.rendering import render
 
 # The charts of each section. Those of the first are drawn at once, the others when they are scrolled to.
-_FIRST = ("curves", "history")
+_FIRST = ("front", "volume", "curves", "history")
 _FOUND = ("parallel", "importance", "contour", "slices", "metrics", "pareto")
 _WENT = ("workers", "burn_down", "shares")
 _WHY = ("rungs", "forecast")
@@ -42,7 +42,7 @@ _MOST_FRONT = 30
 
 @dataclass(frozen=True)
 class Seen:
-    """What a page shows of a study; with a ``secret`` it has forms."""
+    """Render the parts of a study's page; with a ``secret`` it has forms."""
 
     trace: Trace
     workers: Sequence[WorkerRecord]
@@ -122,7 +122,7 @@ def _goal(history: History) -> str:
 
 
 def _worker_table(workers: Sequence[WorkerRecord]) -> Table:
-    """Who runs trials, or could: the last heartbeat of each lease, and the trials that it holds."""
+    """List the workers that run trials, or could: the last heartbeat of each lease, and the trials that it holds."""
     rows = [
         (
             worker.name or "nobody",

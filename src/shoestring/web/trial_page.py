@@ -103,7 +103,7 @@ def _event_line(event: Event) -> str:
 
 
 def compare_trials(trace: Trace, trials: Sequence[TrialRecord]) -> str:
-    """What differs between trials first, then what is the same."""
+    """Sort the rows: first those that differ between trials, then the equal ones."""
     over = is_over(trace.history)
     names = list(dict.fromkeys(name for trial in trials for name in trial.config))
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))

@@ -49,7 +49,7 @@ def trials_json(trace: Trace, since: int) -> str:
 
 
 def _origin(history: History, trial: TrialRecord) -> list[str]:
-    """Where the configuration was planned from, in a study with a plan."""
+    """Return where the configuration was planned from, in a study with a plan."""
     return [origin_of(history, trial)] if history.opened.plan else []
 
 

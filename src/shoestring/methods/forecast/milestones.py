@@ -10,7 +10,7 @@ from shoestring.methods.learning_curves import remaining_steps, steps_are_free
 
 @lru_cache
 def milestones(last: int, first: int = 1) -> tuple[int, ...]:
-    """Where trials pause: the Fibonacci numbers up to the last step, from the first one that is trusted.
+    """List the steps where trials pause: the Fibonacci numbers up to the last step, from the first one that is trusted.
 
     >>> from shoestring.methods.forecast.milestones import milestones
     >>> milestones(50)
@@ -29,7 +29,7 @@ def next_milestone(last: int, step: int) -> int:
 
 
 def first_step(history: History, last: int, startup: float, trusted: int) -> int:
-    """How far the next new configuration is trained first; ``startup`` is the number of random ones.
+    """Return how far the next new configuration is trained first; ``startup`` is the number of random ones.
 
     To the first milestone that is ``trusted``, as the next decision can continue it. Once the evaluations are spent no
     trial continues, so the last new configuration gets all of its steps at once.
@@ -40,14 +40,15 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
 
 
 def first_step_compared(history: History, last: int, trusted: int) -> int:
-    """How far a planned configuration is trained first, and the random ones that it is compared with."""
+    """Return how far a planned configuration is trained first, and the random ones that it is compared with."""
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
     return max(_further(history, last, 20), trusted)
 
 
 def _further(history: History, last: int, parts: int) -> int:
-    """How far half of the random configurations go, so that something can contradict early readings that mislead.
+    """Return how far half of the random configurations go, so that something can contradict early readings that
+    mislead.
 
     A ninth of a full training but at least two steps, and at most one of so many parts of what is left. With
     40, all of them together get about an eighth of the budget at most.

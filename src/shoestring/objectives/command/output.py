@@ -44,27 +44,25 @@ def _of_json(text: str, value: str | None) -> Line | None:
     except (ValueError, RecursionError):
         return None
     key = value or _only_value(given)
-    if key not in given:
+    if key is not None and key not in given:
         return None
     step = given.get("step")
     if step is not None and (not isinstance(step, int) or isinstance(step, bool)):
         raise CommandError(f"a line has the step {step!r}; a step is a whole number: {shown(text)}")
     own = {name: given[name] for name in _OWN if name in given and name != key}
     metrics = {k: v for k, v in given.items() if k not in (key, *_NO_METRICS) and _is_number(v)}
-    return Line(step, Reading(given[key], **own, **metrics))
+    return Line(step, Reading(None if key is None else given[key], **own, **metrics))
 
 
-def _only_value(given: dict[str, Any]) -> str:
-    """Find the key of the value if the user did not name it: "value", or the only number next to the step."""
+def _only_value(given: dict[str, Any]) -> str | None:
+    """Find the key of the value if the user did not name it: "value", or the only number next to the step.
+
+    None for several numbers: they may be objectives.
+    """
     numbers = [key for key, value in given.items() if _is_number(value) and key not in ("step", *_OWN)]
     if "value" in given or not numbers:
         return "value"
-    if len(numbers) > 1:
-        raise CommandError(
-            f"a line holds several values, {', '.join(numbers)}: say which one is tuned, value={numbers[0]!r} "
-            f"(--value {numbers[0]})"
-        )
-    return numbers[0]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _is_number(value: object) -> bool:

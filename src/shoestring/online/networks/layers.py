@@ -82,7 +82,7 @@ class HyperParameters(nn.Module):  # type: ignore[misc]
 
 
 def _shares(ranges: Mapping[str, tuple[float, float]], start: Mapping[str, float]) -> list[float]:
-    """Where each hyper-parameter starts within its range, from 0 to 1."""
+    """Return where each hyper-parameter starts within its range, from 0 to 1."""
     if not ranges:
         raise SpaceError("there is no hyper-parameter to tune: give ranges, such as {'dropout': (0.0, 0.8)}")
     if unknown := [name for name in start if name not in ranges]:
