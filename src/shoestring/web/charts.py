@@ -99,7 +99,7 @@ _KIND = Option("kind", "measure", _always({kind: (kind, kind) for kind in ("fano
 CHARTS = {
     chart.kind: chart
     for chart in (
-        Chart("front", "Pareto front", "Every pair of objectives; no other trial is better than the front in all of them.",
+        Chart("front", "Pareto front", "Every pair of objectives; no other trial beats the front in all.",
               wide=True, of_fronts=True),
         Chart("volume", "Hypervolume against budget", "How much the front dominates, after every reading.",
               (Option("unit", "budget", _units),), of_fronts=True),
