@@ -94,8 +94,8 @@ PUBLIC = {
     "shoestring.online": """CEGPUCB EXP3R EXP3S GPUCB RGPUCB TVGPUCB UCB1 Always Bernoulli Confident Disjoint
         EpsilonGreedy Exactly ExpectedLoss LogBeta Mixed OnlineTuner PlotData Round RoundRecord Softmax TheoremBeta""",
     "shoestring.online.networks": "ARMS Conv2d Dropout HyperParameters Linear RoundOfTraining SelfTuning Training",
-    "shoestring.plots": """burn_down contour curves forecast front history importance metrics online pairs parallel pareto
-        regret rungs shares slices volume workers""",
+    "shoestring.plots": """burn_down contour curves forecast front history importance online pairs parallel pareto
+        regret rungs shares slices volume workers metrics""",
     "shoestring.problems": "Contest CurveTable GridTable Synthetic WithCurves contest_score random_reference",
     "shoestring.augment": "OPERATIONS Augment Pair Policy PolicySet RankedPair RankedPolicy policies_of search",
     "shoestring.executors": "Executor Futures Inline Job Processes Ray Report Session Simulated Trial",

@@ -47,7 +47,7 @@ def optuna_study(first=1, **options):
 
 
 def as_told(study, shift=0):
-    """List what both libraries can say about the trials; metrics belong to a reading, so a failed trial has none here."""
+    """List what both libraries can say about the trials; metrics are of a reading, so a failed trial has none here."""
     for trial in study.get_trials(states=[TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]):
         complete = trial.state == TrialState.COMPLETE
         values = {step + shift: value for step, value in trial.intermediate_values.items()}

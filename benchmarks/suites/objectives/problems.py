@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 import shoestring as ss
 from benchmarks.tasks import yahpo_lcbench as yahpo
-from shoestring.core.pareto import non_dominated
 
 Array = NDArray[np.float64]
 # Four of the surrogate's tasks.
@@ -128,16 +127,4 @@ def bounds_of(problem: Surrogate | Functions, reference: str) -> tuple[Array, Ar
         ideal = np.array([0.0, -0.8 if problem.name == "zdt3" else 0.0])
         return ideal, np.array([1.1, 4.0 if reference == "wide" else 1.1])
     sampled = _sampled(problem.task, problem.pair)
-    if reference == "wide":
-        return sampled.min(axis=0), np.quantile(sampled, 0.75, axis=0)
-    front = sampled[_front_of(sampled)]
-    return front.min(axis=0), front.min(axis=0) + 1.1 * np.ptp(front, axis=0)
-
-
-def _front_of(points: Array) -> Any:
-    """Which points no other dominates; those that are few are compared with all."""
-    order = np.lexsort(points.T[::-1])
-    lowest = np.minimum.accumulate(points[order, 1])
-    ahead = np.append(True, points[order[1:], 1] < lowest[:-1])
-    kept = order[ahead]
-    return kept[non_dominated(points[kept])]
+    return sampled.min(axis=0), np.quantile(sampled, 0.75 if reference == "wide" else 0.25, axis=0)

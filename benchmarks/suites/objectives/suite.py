@@ -10,7 +10,8 @@ constraints regret of the best feasible error after 25, 50 and 100 evaluations w
 =========== ==========================================================================================================
 
 A hypervolume is a share of the box between the best value of each objective among 20,000 random configurations (0 of a
-function) and a reference point: their 75 % quantile ("wide"), or 1.1 times the span of their front ("near").
+function) and a reference point: their quantile of 75 % ("wide") or 25 % ("near"); of a function (1.1, 4) or (1.1, 1.1).
+The surrogate has values below the best of the random configurations, so a share can be above 1.
 """
 
 from __future__ import annotations
