@@ -113,6 +113,6 @@ def read_checkpoint(path: Path, format: int, what: str) -> dict[str, Any]:
             return content
     except Exception as error:
         raise StorageError(
-            f"{path} cannot be read as a {what} ({type(error).__name__}); remove it or give another state="
+            f"{path} cannot be read as a {what} ({type(error).__name__}); remove it, or choose another file"
         ) from error
-    raise StorageError(f"{path} was written by another version of shoestring; use that version, or give another state=")
+    raise StorageError(f"{path} was written by another version of shoestring; use that version, or choose another file")

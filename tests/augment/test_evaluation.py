@@ -211,6 +211,7 @@ def test_what_cannot_be_trained_is_said_in_a_line(tmp_path):
     for words, match in {
         ("train", "--sets", "union"): "--policies",
         ("train", "--device", "hope"): "--device hope cannot be used",
+        ("train", "--sets", "none", "--held-out", 0): "0 of 1797 images cannot be held out",
         ("train", "--sets", "none", "--network", "wrn-9-1"): "6 n + 4",
         ("search", "--network", "resnet"): "there are small and wrn",
     }.items():

@@ -96,6 +96,8 @@ def split_rows(labels: Any, held_out: float | int, seed: int = 0) -> tuple[Codes
     """
     from sklearn.model_selection import train_test_split
 
+    if not 0 < held_out < len(labels):
+        raise SpaceError(f"{held_out:g} of {len(labels)} images cannot be held out; give a share or a number of them")
     try:
         kept, held = train_test_split(
             np.arange(len(labels)), test_size=held_out, random_state=seed, stratify=np.asarray(labels)
