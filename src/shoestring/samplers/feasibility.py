@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from shoestring._arrays import Array, Mask
 from shoestring.core.history import FAILED, History
@@ -77,6 +76,8 @@ class Feasibility:
 
     def _log_probability(self, Z: Array) -> Array:
         """Σ log Φ(z). Shape (m, D) to (m,)."""
+        from scipy.special import log_ndtr  # here because it loads slowly, and a stored study is shown without it
+
         total = np.zeros(len(Z))
         for process, bound in self._parts:
             mean, sd = process.predict(Z)
@@ -93,6 +94,8 @@ class Feasibility:
 
     def slope(self, process: Process, best: float, Z: Array) -> tuple[Array, Array]:
         """The score and its gradient by Z. Shapes (m,) and (m, D)."""
+        from scipy.special import log_ndtr
+
         total, gradient = np.zeros(len(Z)), np.zeros(Z.shape)
         if best < np.inf:
             mean, sd, mean_slope, sd_slope = process.predict_with_gradient(Z)
