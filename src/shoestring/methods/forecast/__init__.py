@@ -24,7 +24,8 @@ before it are not used. Then, at every decision (``rules.py``):
    (``rungs.py``). It bounds the damage where the process is wrong.
 3. *Model*: of all configurations that can be continued or started, the one with the largest EI per step, second or
    unit of cost, whichever limits the budget (``prices.py``). New ones are from a random pool, or neighbours of good
-   ones while these are often better than what they were drawn near (``proposals.py``).
+   ones while these are often better than what they were drawn near (``proposals.py``); up to half of them are proposed
+   by a second process, fitted to the forecast ends (``search.py``).
 
 A configuration with exactly the readings of another one is not continued (``copies.py``). EI is multiplied by the
 probability of not failing later, and what is likely to fail is neither promoted nor finished (``failures.py``).

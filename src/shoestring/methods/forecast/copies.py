@@ -56,6 +56,10 @@ class Duplicates:
         readings = self._readings[index] = (*self._readings.get(index, ()), (step, loss))
         self._first.setdefault(readings, index)
 
+    def is_copy(self, index: int) -> bool:
+        """Whether a configuration has the readings of an earlier one, if few of them."""
+        return self._first.get(self._readings.get(index, ()), index) != index
+
     def is_duplicate(self, index: int) -> bool:
         readings = self._readings.get(index, ())
         return len({loss for _, loss in readings}) >= _ENOUGH and self._first[readings] != index

@@ -28,6 +28,7 @@ from shoestring.methods.forecast.prices import (
     steps_to_buy,
 )
 from shoestring.methods.forecast.proposals import best_new, is_all_there_is, random_start
+from shoestring.methods.forecast.search import by_second_process, has_its_turn
 from shoestring.methods.forecast.state import DecidedBy, ForecastState
 from shoestring.methods.forecast.trust import EarlyOrders, Trusted
 from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps
@@ -52,7 +53,8 @@ class Forecast:
     The first ``startup`` configurations are random. Later ones come from a ``pool`` of so many configurations (all of
     a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
     that goes to promotions by rank; these promote the best 1/``eta`` of each rung. With ``trust`` "learned", readings
-    before the first milestone whose order predicts later ones are not used; "blind" is for comparison.
+    before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new
+    configurations, a share of up to ``by_gp`` is proposed by a second process, which is fitted to forecast ends.
     """
 
     startup: int = 10
@@ -60,6 +62,7 @@ class Forecast:
     guard: float = 1 / 3
     eta: float = 3
     trust: Literal["learned", "blind"] = field(default="learned", metadata={"before": "blind"})
+    by_gp: float = field(default=0.5, metadata={"before": 0.0})
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -70,6 +73,7 @@ class Forecast:
         check_choices(self)
         check_whole(self, startup=1, pool=1)
         check_number(self, "guard", "a share of the steps, between 0 and 1", 0, 1, "[]")
+        check_number(self, "by_gp", "a share of the new configurations, between 0 and 1", 0, 1, "[]")
         check_number(self, "eta", "a number above 1: the best 1/eta are promoted", 1, ends="()")
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
@@ -168,13 +172,17 @@ class Forecast:
         per += failures_in_words(state.failed_at, len(columns.arm_at))
         if best in columns.arm_at:
             return _advance(state, best, f"{_describe(state, forecasts, history.sign, best)}, {per}", "model")
-        quota = state.neighbours.within_quota(state.granted.started["model"])
-        draw_near = quota and not is_all_there_is(columns.pool, self.pool, history.codec)
-        config, mean, parent = best_new(history, rng, columns, forecasts, best, draw_near)
-        near = f" near configuration {parent}" if parent >= 0 else ""
-        end = _in_users_units(forecasts, history.sign, mean)
-        reason = f"a new configuration{near} with a forecast of {end} has {per}"
-        return Start(first, reason, config, state=DecidedBy("model", parent))
+        between = not is_all_there_is(columns.pool, self.pool, history.codec)
+        turn = between and has_its_turn(state, self.by_gp)
+        proposed = by_second_process(history, rng, state, forecasts) if turn else None
+        draw_near = between and state.neighbours.within_quota(state.granted.started["model"])
+        chosen = proposed or best_new(history, rng, columns, forecasts, best, draw_near)
+        near = f" near configuration {chosen.parent}" if chosen.parent >= 0 else ""
+        end = _in_users_units(forecasts, history.sign, chosen.mean)
+        why = f"has {per}" if proposed is None else "is the best by a Gaussian process of forecast ends"
+        reason = f"a new configuration{near} with a forecast of {end} {why}"
+        rule = "model" if proposed is None else "gp"
+        return Start(first, reason, chosen.config, state=DecidedBy(rule, chosen.parent))
 
 
 def _check(state: ForecastState, forecasts: Forecasts, history: History) -> Decision | None:
