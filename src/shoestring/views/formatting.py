@@ -53,7 +53,7 @@ def best_line(best: Best, history: History) -> str:
     expected = "" if best.expected is None else f", {number(best.expected)} expected without the noise"
     value = number(best.value)
     if history.goals.several:
-        of = f" balances a front of {len(history.front)};"
+        of = f" (balances a front of {len(history.front)})"
         value = values_line(history.goals.values(history.trials[best.trial].readings[best.step])) + of
     return f"{value}{place} by trial {best.trial} (configuration {best.arm}){expected}"
 
