@@ -227,6 +227,9 @@ def test_a_study_with_several_objectives_shows_its_front(tmp_path):
         study.tell(study.ask(), {"error": error, "latency": latency})
     with served(tmp_path / "s.db") as address:
         page = asked(f"{address}/study/two")[2]
+        for kind in ("front", "volume"):
+            assert f'id="{kind}"' in page
+            assert asked(f"{address}/study/two/plot/{kind}")[2].startswith("<svg")
         assert asked(f"{address}/study/two/trial/0")[0] == 200
         assert asked(address)[0] == 200
     assert "Front: <b>2</b> trials" in page

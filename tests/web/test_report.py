@@ -1,5 +1,8 @@
 """The report: one HTML file with everything in it."""
 
+import base64
+import hashlib
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -44,8 +47,9 @@ def test_it_has_the_headline_the_account_the_plots_and_the_audit():
     assert "shoestring resume some.db played" in page.text
     assert "the rate is too large" in page.text
     assert page.elements.count("section") == 12
-    assert not page.links
+    assert all(link.startswith("#") for link in page.links)
     assert "script" not in page.elements
+    assert {"Learning curves", "Importance", "Timeline", "Why these decisions"} <= set(page.words)
 
 
 @pytest.mark.parametrize("values", [(), (1.0,), (ValueError("boom"), ValueError("boom"))])
@@ -60,6 +64,26 @@ def test_names_and_messages_stay_text():
     content = report(study)
     assert "script" not in Page(content).elements
     assert "<script>alert(2)<script>" in Page(content).text
+
+
+def test_an_interactive_report_has_its_scripts_and_values_and_nothing_else_can_run():
+    pytest.importorskip("plotly", reason="an interactive report needs plotly: pip install 'shoestring[plots]'")
+    hostile = "</script><script>alert(1)</script>"
+    study = ss.Study({"kind": [hostile, "b"]}, budget="9 evaluations", method="grid", name="<script>alert(1)<script>")
+    for _ in range(2):
+        study.tell(study.ask(), 1.0)
+    content = report(study, verify=False, interactive=True)
+    scripts = re.findall(r"<script>(.*?)</script>", content, re.DOTALL)
+    assert len(scripts) == 2
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', content)[1]
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2]
+    assert "<script>alert" not in content
+    assert "</script><script>alert" not in content
+    assert len(report(study, verify=False).encode()) < 1.5e6
+    assert len(content.encode()) < 8e6
 
 
 def test_a_decision_that_differs_is_named(monkeypatch):

@@ -20,7 +20,8 @@ from shoestring.study import Study
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True
 )
 @click.option("--no-verify", is_flag=True, help="Do not replay the decisions, which takes a while for some methods.")
-def report(storage: str, name: str | None, output: Path, no_verify: bool) -> None:
+@click.option("--interactive", is_flag=True, help="Put plotly.js into the file, to hover and zoom; adds 5 MB.")
+def report(storage: str, name: str | None, output: Path, no_verify: bool, interactive: bool) -> None:
     """Write a report of a study: one HTML file that needs no network.
 
     It has the best configurations, plots, failures, the account of the budget, and the result of
@@ -29,7 +30,7 @@ def report(storage: str, name: str | None, output: Path, no_verify: bool) -> Non
     if find_spec("jinja2") is None:
         raise MethodError("the report needs jinja2: pip install 'shoestring[report]'")
     study = Study.load(storage, name)
-    content = web.report.report(study, storage=storage, verify=not no_verify)
+    content = web.report.report(study, storage=storage, verify=not no_verify, interactive=interactive)
     try:
         output.write_text(content, encoding="utf-8")
     except OSError as error:

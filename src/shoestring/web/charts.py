@@ -45,7 +45,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Chart:
-    """A plot on the page; ``slow`` ones fit a model, and ``of_steps`` ones say nothing about black boxes."""
+    """A plot on the page; ``slow`` ones fit a model, ``of_steps`` ones say nothing about black boxes, and ``of_fronts``
+    ones need several objectives.
+    """
 
     kind: str
     title: str
@@ -54,6 +56,7 @@ class Chart:
     wide: bool = False
     slow: bool = False
     of_steps: bool = False
+    of_fronts: bool = False
 
 
 def _always(choices: Choices) -> Callable[[Trace], Choices]:
@@ -96,6 +99,10 @@ _KIND = Option("kind", "measure", _always({kind: (kind, kind) for kind in ("fano
 CHARTS = {
     chart.kind: chart
     for chart in (
+        Chart("front", "Pareto front", "Every pair of objectives; no other trial beats the front in all.",
+              wide=True, of_fronts=True),
+        Chart("volume", "Hypervolume against budget", "How much the front dominates, after every reading.",
+              (Option("unit", "budget", _units),), of_fronts=True),
         Chart("curves", "Learning curves", "The readings of each trial.", (_LOG, _RUNNING, _COLOR), of_steps=True),
         Chart("history", "Best against budget", "Every reading, and the best so far.",
               (_LOG, Option("unit", "budget", _units))),
@@ -123,8 +130,9 @@ CHARTS = {
 
 def charts_of(history: History, kinds: Sequence[str]) -> list[Chart]:
     """Those of some charts that say something about a study: black boxes have no curves and no rungs."""
-    iterative = (history.max_resource or 1) > 1
-    return [CHARTS[kind] for kind in kinds if iterative or not CHARTS[kind].of_steps]
+    iterative, several = (history.max_resource or 1) > 1, history.goals.several
+    found = [CHARTS[kind] for kind in kinds]
+    return [one for one in found if (iterative or not one.of_steps) and (several or not one.of_fronts)]
 
 
 @dataclass(frozen=True)

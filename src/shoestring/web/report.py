@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
 from shoestring import __version__, plots
 from shoestring.core.budget import UNITS
+from shoestring.core.history import TrialRecord
 from shoestring.display.html import STYLE, meters
 from shoestring.errors import MethodError
+from shoestring.plots.figure_values import figure_values
+from shoestring.plots.picture import Picture, drawable
+from shoestring.plots.style import DARK
+from shoestring.plots.svg import svg
 from shoestring.study import Study
-from shoestring.views.formatting import best_line, method_name, moment, settings, shell_arguments
+from shoestring.views.formatting import best_line, method_name, moment, number, settings, shell_arguments
 from shoestring.views.states import condition, states
 from shoestring.views.tables import account_table, failure_table, leader_table, turning_table
 from shoestring.views.trace import Trace, trace_of
+from shoestring.web.charts import CHARTS, plotly_script
 from shoestring.web.rendering import render
 
 # Plots for every study, and those that only iterative objectives have something to show in.
@@ -24,12 +36,14 @@ _OF_CURVES = ("curves", "forecast", "rungs")
 _WIDTH = 960
 
 
-def report(study: Study, *, storage: str | None = None, verify: bool = True) -> str:
+def report(study: Study, *, storage: str | None = None, verify: bool = True, interactive: bool = False) -> str:
     """The report as the text of an HTML file. ``storage`` is what the commands to resume it name.
 
-    ``verify`` replays the log, which takes as long as the method took for its decisions.
+    ``verify`` replays the log, which takes as long as the method took for its decisions. ``interactive`` puts plotly.js
+    of the installed package plotly into the file, which adds 5 MB.
     """
     trace = trace_of(study)
+    charts = _charts(trace)
     history, state = trace.history, condition(study)
     return render(
         "report.html",
@@ -44,7 +58,9 @@ def report(study: Study, *, storage: str | None = None, verify: bool = True) -> 
         leaders=leader_table(trace),
         failures=failure_table(trace),
         turning=turning_table(trace),
-        pictures=_pictures(trace),
+        charts=[(CHARTS[kind].title, kind, Markup(svg(picture, _WIDTH))) for kind, picture in charts.items()],
+        dark=Markup(_DARK_STYLE),
+        **(_interactive(trace, charts) if interactive else {"scripts": (), "hashes": ""}),
         place=None if storage is None else shell_arguments(storage, study.name),
         **(_audit(study) if verify else {"unverified": "The decisions were not verified."}),
         method=method_name(history.opened.method),
@@ -72,10 +88,48 @@ def _best(trace: Trace) -> dict[str, str]:
     }
 
 
-def _pictures(trace: Trace) -> dict[str, Markup]:
+def _charts(trace: Trace) -> dict[str, Picture]:
     kinds = (*_OF_CURVES, *_PLOTS) if (trace.history.max_resource or 1) > 1 else _PLOTS
     kinds = (*_OF_FRONTS, *kinds) if trace.history.goals.several else kinds
-    return {kind: Markup(getattr(plots, kind)(trace, backend="svg", width=_WIDTH)) for kind in kinds}
+    return {kind: drawable(getattr(plots, kind).data(trace).picture()) for kind in kinds}
+
+
+def _interactive(trace: Trace, charts: Mapping[str, Picture]) -> dict[str, Any]:
+    """What the file needs to draw its charts: the scripts with their hashes, for the policy, and the values."""
+    path = plotly_script()
+    if path is None:
+        raise MethodError("an interactive report needs plotly: pip install 'shoestring[plots]'")
+    own = (files("shoestring.web") / "static" / "report.js").read_text(encoding="utf-8")
+    scripts = [path.read_text(encoding="utf-8"), own]
+    if any("</script" in script.lower() for script in scripts):
+        raise MethodError("this version of plotly cannot be put into a page; install another one")
+    hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
+    configs = {trial.index: _in_words(trial) for trial in trace.history.trials}
+    values = {kind: _json(figure_values(picture, _WIDTH)) for kind, picture in charts.items()}
+    return {
+        "scripts": [Markup(text) for text in scripts], "hashes": hashes, "values": values,
+        "configs": _json(configs), "colors": _json(DARK),
+    }  # fmt: skip
+
+
+def _in_words(trial: TrialRecord) -> str:
+    """A trial as plotly shows it, which reads some HTML: escaped."""
+    value = "" if trial.value is None else f"value: {number(trial.value)}"
+    lines = [f"trial {trial.index}", value, *(f"{name}: {number(given)}" for name, given in trial.config.items())]
+    return "<br>".join(escape(line) for line in lines if line)
+
+
+def _json(value: object) -> Markup:
+    """JSON for a script element, which nothing in it can end."""
+    return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+# The colours of the pictures where the system prefers a dark theme.
+_DARK_STYLE = "".join(
+    f'.shoestring svg [{part}="{light}"]{{{part}:{dark}}}'
+    for light, dark in DARK.items()
+    for part in ("fill", "stroke")
+)
 
 
 def _audit(study: Study) -> dict[str, Any]:

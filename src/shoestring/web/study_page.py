@@ -25,7 +25,7 @@ from shoestring.web.pages import page
 from shoestring.web.rendering import render
 
 # The charts of each section. Those of the first are drawn at once, the others when they are scrolled to.
-_FIRST = ("curves", "history")
+_FIRST = ("front", "volume", "curves", "history")
 _FOUND = ("parallel", "importance", "contour", "slices", "metrics", "pareto")
 _WENT = ("workers", "burn_down", "shares")
 _WHY = ("rungs", "forecast")
