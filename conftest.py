@@ -1,6 +1,6 @@
 """Modules that need torch or psycopg are not looked at for doctests where these are not installed.
 
-And Ctrl-C reaches the programs that tests start, also if the tests run in the background of a shell, which lets all its
+And Ctrl-C reaches the programs that tests start, even if the tests run in the background of a shell, which lets all its
 background processes ignore it.
 """
 

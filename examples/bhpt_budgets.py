@@ -8,7 +8,7 @@ that was reached, how many configurations were started, and the share of the bud
     python examples/bhpt_budgets.py --methods bhpt-paper,bhpt,hyperband,gp-ei --budgets 10,20,40 --seeds 3
 
 The paper's task of ResNet and AlexNet on CIFAR-10, 49 configurations, 40,000 training and 10,000 held-out images; a
-unit is about 14 minutes of its GPU, here so many epochs:
+unit is about 14 minutes of its GPU, here this many epochs:
 
     python examples/bhpt_budgets.py --data cifar10/ --held-out 10000 --configurations 49 --resnet wrn-28-1 \
         --channels 64 --unit 5 --most 48 --budgets 10,25,50,100,200 --seeds 10 --device cuda:0 --storage bhpt.db

@@ -108,7 +108,7 @@ def arranged(given: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
 
 
 def report(study: ss.Study, brackets: int, least: int, most: int) -> None:
-    """What each bracket has trained, and how busy the workers were."""
+    """Print what each bracket has trained, and how busy the workers were."""
     plan, first = hyperband_brackets(most, least, 3), 0
     for number in range(brackets):
         arms = range(first, first + plan[number % len(plan)].arms)
@@ -130,7 +130,7 @@ def report(study: ss.Study, brackets: int, least: int, most: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=METHODS, default="boss")
-    parser.add_argument("--brackets", type=int, default=3, help="after so many brackets the study is complete")
+    parser.add_argument("--brackets", type=int, default=3, help="after this many brackets the study is complete")
     parser.add_argument("--least", type=int, default=1, help="epochs of the shortest training")
     parser.add_argument("--most", type=int, default=9, help="epochs of the longest training")
     parser.add_argument("--budget", default="1000000 steps", help="a limit, such as 60h; brackets end the study before")

@@ -229,7 +229,7 @@ class Learner:
         return (known - centre) / spread, labels, (asked - centre) / spread, truth
 
     def quick_readout(self) -> float:
-        """What a look pays for: validation accuracy of a ridge regression on the representation."""
+        """Compute what a look pays for: validation accuracy of a ridge regression on the representation."""
         known, labels, asked, truth = self._standardised(self.valid, self.options.labelled)
         known, asked = (torch.cat([part, torch.ones(len(part), 1, device=self.device)], 1) for part in (known, asked))
         targets = functional.one_hot(labels, self.classes).float()

@@ -66,7 +66,7 @@ def read_dataset(
 
 
 def has_test_images(source: Path | None) -> bool:
-    """Whether a source has test images that no search uses."""
+    """Return whether a source has test images that no search uses."""
     if source is None:
         return False
     if source.is_dir():

@@ -57,7 +57,9 @@ def checkpoint(study: Study, member: FrontMember | None = None) -> Path | None:
 
 
 def best_record(study: Study) -> dict[str, Any]:
-    """What a study recommends as plain values: its best configuration, or with several objectives its front."""
+    """Return the recommendation of a study as plain values: its best configuration, or with several objectives its
+    front.
+    """
     if study.history.goals.several:
         found = [(member, checkpoint(study, member)) for member in study.front]
         return {"front": [{**vars(m), "directory": None if folder is None else str(folder)} for m, folder in found]}

@@ -77,7 +77,7 @@ guess_option = click.option(
 
 
 def study_options(command: F) -> F:
-    """The options that describe a study, beside its space and its budget."""
+    """The options that describe a study, besides its space and its budget."""
     for decorate in (
         guess_option,
         past_option,

@@ -66,7 +66,7 @@ def worker(
     """Work on a stored STUDY until its budget is spent, together with all other workers.
 
     Start it on as many hosts as you like, at any time. Every worker decides and runs trials; the
-    budget is one for all. Whoever is lost is replaced: its trials continue elsewhere, from their
+    budget is one for all. A lost worker is replaced: its trials continue elsewhere, from their
     last checkpoint if all hosts have the same --files, and else from the start, which is charged.
 
     The objective is left out if the study is one of a command: that is in the storage.

@@ -298,7 +298,7 @@ class PostgresLog:
     ) -> None:  # fmt: skip
         """Change a whole study in one transaction, if nothing was appended since; appends wait for its end.
 
-        It is not tried again: if the connection is lost, nobody knows whether that was done.
+        It is not tried again: if the connection is lost, it is unknown whether that was done.
         """
         try:
             connection = self._connection()

@@ -1,4 +1,4 @@
-"""Files that a trial wrote below ``trial.directory / "show"``: images, texts and tables, shown beside the trial.
+"""Files that a trial wrote below ``trial.directory / "show"``: images, texts and tables, shown with the trial.
 
 Only images of four kinds are sent as such, recognised by their first bytes; texts and tables are part of the page.
 """

@@ -207,7 +207,7 @@ def readings_of(body: Mapping[str, Any], steps: bool) -> dict[int, object]:
     """The readings of a request: {"step": 3, "value": 0.2}, or {"readings": {"1": 0.4, "2": 0.3}}.
 
     The step may be left out in a study without steps. Elsewhere it is needed: a request that is sent again must not be
-    taken for a later step.
+    counted as a later step.
     """
     if isinstance(several := body.get("readings"), dict):
         return {_step(step): _reading(given) for step, given in several.items()}

@@ -1,4 +1,4 @@
-"""Which configurations repeat another one, so that their further training would teach nothing.
+"""Configurations that repeat another one, so that training them further teaches nothing.
 
 *Neighbours* are drawn near a good configuration; most of them are near copies of it. *Duplicates* have the very
 readings of another configuration: a parameter has no effect, a range is rounded to a few values, or rows of a table
@@ -24,7 +24,7 @@ class Neighbours:
         self._curves = curves
 
     def behind(self, index: int) -> bool:
-        """Whether a configuration is a neighbour that is not better than its parent."""
+        """Return whether a configuration is a neighbour that is not better than its parent."""
         parent = self._curves.get(self.parent.get(index, -1), {})
         own = self._curves.get(index, {})
         common = parent.keys() & own.keys()

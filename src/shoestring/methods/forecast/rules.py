@@ -50,7 +50,7 @@ _SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 class Forecast:
     """Spend the budget where the forecast of the end improves most per step.
 
-    The first ``startup`` configurations are random. Later ones come from a ``pool`` of so many configurations (all of
+    The first ``startup`` configurations are random. Later ones come from a ``pool`` of this many configurations (all of
     a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
     that goes to promotions by rank; these promote the best 1/``eta`` of each rung. With ``trust`` "learned", readings
     before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new

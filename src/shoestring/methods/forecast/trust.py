@@ -30,7 +30,7 @@ from shoestring.methods.forecast.milestones import milestones
 from shoestring.methods.learning_curves import format_steps
 
 LEAST_CORRELATION = 0.5
-# What recorded curves show of ρ after so many steps (later ones: the last number), and how many configurations that
+# What recorded curves show of ρ after this many steps (later ones: the last number), and how many configurations that
 # counts as.
 _RECORDED, _RECORDED_ARMS = (0.80, 0.88, 0.94, 0.97), 6
 

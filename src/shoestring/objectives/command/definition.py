@@ -48,7 +48,7 @@ class Command:
     is the cost. With ``file`` the value is read from a file that the command writes, not from its output.
 
     A command with ``{until}`` is started for every grant, prints one line for every step, and exits. With ``every`` it
-    is started again after so many steps at the latest: what it has written in ``{directory}`` counts as a checkpoint
+    is started again after this many steps at the latest: its files in ``{directory}`` then count as a checkpoint
     when it exits. ``steps`` is how many lines a command prints that trains in one go; it is stopped between two grants.
 
     >>> import shoestring as ss
