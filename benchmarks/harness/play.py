@@ -31,6 +31,7 @@ from ConfigSpace import ConfigurationSpace
 
 import shoestring as ss
 from benchmarks.harness.kept import key, runs
+from shoestring.core.decisions import Method
 from shoestring.core.events import Closed
 from shoestring.errors import EverythingFailed
 from shoestring.executors import Simulated
@@ -103,8 +104,8 @@ class Curve:
     steps: int = 0  # paid for: one more than there are values if a step failed
 
 
-def played(task: Task, method: str, trainings: int, seed: int) -> Result:
-    """The result of one of our methods, by its name."""
+def played(task: Task, method: str | Method, trainings: int, seed: int) -> Result:
+    """The result of one of our methods, by its name or as an object."""
     objective = TimedObjective(task.objective)
     before = time.process_time()
     study = ss.Study(

@@ -4,6 +4,7 @@
     python benchmarks/defaults.py --table smooth          # functions with learning curves, honest and misleading
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
     python benchmarks/defaults.py --table variants        # the default with other scores of the losses
+    python benchmarks/defaults.py --table rules           # the default next to its earlier rules
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
@@ -27,6 +28,7 @@ TABLES = {
     "smooth": tables.smooth,
     "rows": tables.rows,
     "variants": variants.table,
+    "rules": variants.rules,
     "trainings": training_tables.trainings,
     "recommendation": recommendation.table,
     "retraining": recommendation.retraining,

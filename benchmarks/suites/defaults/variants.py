@@ -1,4 +1,4 @@
-"""The value of the scores of ``forecast``: the default as it is, and with other scores of the losses or length.
+"""The value of single rules of ``forecast``: the default as it is, and with other scores or earlier rules.
 
 The seeds are ones with which nothing was chosen.
 """
@@ -6,7 +6,7 @@ The seeds are ones with which nothing was chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -17,6 +17,7 @@ from benchmarks.harness.measurements import Row, row
 from benchmarks.harness.play import Result, Task, played
 from benchmarks.suites.defaults import curves, failures as failing, smooth as functions
 from shoestring._arrays import Array
+from shoestring.methods import Forecast
 from shoestring.methods.forecast import forecasts
 from shoestring.models.curve_process import CurveProcess
 from shoestring.models.scores import blended_scores, normal_scores, tamed
@@ -27,10 +28,11 @@ FITTED_LENGTH = 0.871
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to score losses, and the length of what is alike; None is the default's."""
+    """A way to score losses, the length of what is alike (None is the default's), and a method."""
 
     scores: Callable[[Array], Array] = blended_scores
     length: float | None = None
+    method: str | Forecast = "auto"
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -51,13 +53,33 @@ VARIANTS = {
     "sizes alone": Variant(tamed),
     "fitted length": Variant(length=FITTED_LENGTH),
 }
+# The default before it learned from each study which early steps to trust, and proposed from forecast ends.
+EARLIER = "earlier rules"
+RULES = {AS_IT_IS: Variant(), EARLIER: Variant(method=Forecast(trust="blind", by_gp=0.0))}
 
 
 def table(options: Options) -> list[Row]:
     """The default and variants of its scores: regret, and the difference of each variant from the default."""
+    return _compared(VARIANTS, _suites(options.quick), options.seeds)
+
+
+def rules(options: Options) -> list[Row]:
+    """The default and the rules that most other tables were played with, on more kinds of tasks."""
+    suites = _suites(options.quick)
+    if not options.quick:
+        suites["curves, 30 trainings"] = (curves.snapped(), 30)
+        suites["misleading early steps"] = (
+            [task for task in functions.smooth() if not any(form in task.name for form in functions.HONEST)], 10,
+        )  # fmt: skip
+    return _compared(RULES, suites, options.seeds)
+
+
+def _compared(
+    variants: Mapping[str, Variant], suites: Mapping[str, tuple[Sequence[Task], int | None]], seeds: int
+) -> list[Row]:
     lines: list[Row] = []
-    for suite, (tasks, budget) in _suites(options.quick).items():
-        found = {name: _regrets(name, tasks, budget, options.seeds) for name in VARIANTS}
+    for suite, (tasks, budget) in suites.items():
+        found = {name: _regrets(name, variant, tasks, budget, seeds) for name, variant in variants.items()}
         for name, regrets in found.items():
             lines.append(row(f"{suite}: {name}", regrets))
             if name != AS_IT_IS:
@@ -83,9 +105,9 @@ def _suites(quick: bool) -> dict[str, tuple[Sequence[Task], int | None]]:
     }
 
 
-def _regrets(name: str, tasks: Sequence[Task], budget: int | None, seeds: int) -> list[float]:
+def _regrets(name: str, variant: Variant, tasks: Sequence[Task], budget: int | None, seeds: int) -> list[float]:
     return [
-        _regret(task, _kept(name, task, budget or failing.STEPS // task.max_resource, FIRST_SEED + seed))
+        _regret(task, _kept(name, variant, task, budget or failing.STEPS // task.max_resource, FIRST_SEED + seed))
         for seed in range(seeds)
         for task in tasks
     ]
@@ -96,10 +118,10 @@ def _regret(task: Task, result: Result) -> float:
     return math.inf if found is None else found
 
 
-def _kept(name: str, task: Task, trainings: int, seed: int) -> Result:
+def _kept(name: str, variant: Variant, task: Task, trainings: int, seed: int) -> Result:
     def play() -> Result:
-        with VARIANTS[name].in_use():
-            return played(task, "auto", trainings, seed)
+        with variant.in_use():
+            return played(task, variant.method, trainings, seed)
 
     result: Result = runs().get(key(task.name, seed, f"auto, {name}", trainings=trainings, **task.identity), play)
     return result
