@@ -106,7 +106,7 @@ def test_a_study_of_two_objectives_killed_again_and_again_has_the_same_front(tmp
 
 def test_sixteen_workers_on_two_objectives_lose_nothing_when_they_are_killed(tmp_path):
     storage = str(tmp_path / "sixteen.db")
-    kills = run(storage, "--several", "--kills", 4, "--workers", 16, "--shortest", 2.5, "--longest", 4.0, pause="0.05")
+    kills = run(storage, "--several", "--kills", 4, "--workers", 16, "--shortest", 2.5, "--longest", 4.0, pause="0.4")
     study, events = events_of(storage)
     assert kills >= 2
     check_budget_law(events)

@@ -134,3 +134,29 @@ def test_every_member_keeps_its_checkpoint(tmp_path):
         assert (study.directory(member) / "model").read_text() == f"{member.config['x']} at {member.step}"
     kept = {int(folder.name.removeprefix("trial-")) for folder in study.files.iterdir()}
     assert kept == {member.trial for member in study.front}
+
+
+def test_ranks_by_domination_are_those_of_one_front_after_another():
+    points = np.random.default_rng(0).integers(0, 9, (60, 2)).astype(float)
+    left, expected, rank = np.arange(60), np.zeros(60, dtype=int), 0
+    while len(left):
+        front = pareto.non_dominated(points[left])
+        expected[left[front]] = rank
+        left, rank = left[~front], rank + 1
+    assert pareto.domination_ranks(points).tolist() == expected.tolist()
+
+
+def test_a_study_with_one_objective_has_no_front():
+    study = ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", method="random")
+    study.tell(study.ask(), 1.0)
+    for look in (lambda: study.front, study.knee, study.hypervolume):
+        with pytest.raises(MethodError, match="one objective"):
+            look()
+
+
+@pytest.mark.parametrize("reference", [{"a": "x", "b": 1.0}, {"a": float("nan"), "b": 1.0}])
+def test_a_reference_point_has_finite_numbers(reference):
+    study = ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", method="random", objectives={"a": "min", "b": "min"})
+    study.tell(study.ask(), {"a": 0.5, "b": 0.5})
+    with pytest.raises(MethodError, match="reference of 'a'"):
+        study.hypervolume(reference)

@@ -179,3 +179,16 @@ def test_a_log_without_objectives_opens_as_before():
 def test_goals_in_a_log_are_checked(event, words):
     with pytest.raises(CorruptLog, match=words):
         History().apply(event)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"objectives": {"error": "min", "value": "max"}}, "not the first one"),
+        ({"objectives": {"self": "min", "error": "min"}}, "low, high or self"),
+        ({"constraints": {"low": ">= 0"}}, "a bound of the value"),
+    ],
+)
+def test_names_that_readings_cannot_tell_apart_are_refused(given, words):
+    with pytest.raises(MethodError, match=words):
+        goals(**given)

@@ -28,7 +28,7 @@ class _SearchByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_SearchByDefault)
+@click.group(cls=_SearchByDefault, epilog="\b\nExample:\n  shoestring augment photos/ --budget 10m")
 def augment() -> None:
     """Search for augmentation policies that help, and train networks with what was found.
 

@@ -6,6 +6,7 @@ readings the one of the earlier trial counts, and within a trial the later one, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -104,9 +105,15 @@ def hypervolume_of(history: History, reference: Mapping[str, float] | None = Non
 
     By default the reference is the worst value of each objective among all feasible readings.
     """
+    _refuse_one_objective(history.goals)
     if not history.front:
         return 0.0
     return hypervolume(np.array([point.losses for point in history.front]), reference_point(history, reference))
+
+
+def _refuse_one_objective(goals: Goals) -> None:
+    if not goals.several:
+        raise MethodError("this study has one objective, so there is no front: study.best is what it recommends")
 
 
 def reference_point(history: History, given: Mapping[str, float] | None) -> Array:
@@ -118,6 +125,9 @@ def reference_point(history: History, given: Mapping[str, float] | None) -> Arra
         raise MethodError(
             f"the reference is {brief(given)}; it must have a value for each objective: {', '.join(goals.names)}"
         )
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise MethodError(f"the reference of {name!r} is {brief(value)}; it must be a finite number")
     return np.array([sign * float(given[name]) for sign, name in zip(goals.signs, goals.names, strict=True)])
 
 
@@ -132,6 +142,7 @@ def feasible_losses(history: History) -> Sequence[tuple[TrialRecord, int, tuple[
 
 def required_front(history: History) -> tuple[FrontMember, ...]:
     """The front; an error that says why if it is empty."""
+    _refuse_one_objective(history.goals)
     found = members(history)
     if not found:
         raise EverythingFailed(missed(history) if history.readings else "there is no reading yet")

@@ -121,14 +121,23 @@ def goals(
         raise MethodError(
             f"objectives is {brief(objectives)}; it must name them with their mode: {{'error': 'min', 'speed': 'max'}}"
         )
-    for name, one in named.items():
-        if not isinstance(name, str) or not name or name in _BOUNDS:
-            raise MethodError(f"{brief(name)} cannot be the name of an objective; it must be a text, not low or high")
+    for place, (name, one) in enumerate(named.items()):
+        if not isinstance(name, str) or not name or name in (*_BOUNDS, "self"):
+            raise MethodError(
+                f"{brief(name)} cannot be the name of an objective; it must be a text, not low, high or self"
+            )
+        if name == "value" and place:
+            raise MethodError(
+                "the objective 'value' is not the first one, and the value of a reading is its first objective: name "
+                "it first, or differently"
+            )
         if one not in ("min", "max"):
             raise MethodError(f"the objective {name!r} has the mode {brief(one)}; it must be 'min' or 'max'")
     given = {} if constraints is None else constraints
     if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
         raise MethodError(f"constraints is {brief(constraints)}; it must give bounds by name: {{'memory': '<= 8'}}")
+    for name in given.keys() & {*_BOUNDS}:
+        raise MethodError(f"a constraint cannot be on {name!r}, a bound of the value; it is on a value or a metric")
     bounds = tuple(constraint_on(name, text) for name, text in given.items())
     signs = tuple(-1.0 if one == "max" else 1.0 for one in named.values())
     return Goals(tuple(named), signs, bounds, objectives is not None)

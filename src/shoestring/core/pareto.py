@@ -42,9 +42,14 @@ def dominates(a: Sequence[float], b: Sequence[float]) -> bool:
 
 def non_dominated(points: Array) -> Mask:
     """Return which points no other one dominates; equal points are all kept. Shape (n,)."""
+    return np.asarray(~_dominated_by(points).any(axis=0))
+
+
+def _dominated_by(points: Array) -> Mask:
+    """Return at (i, j) whether point i dominates point j. Shape (n, n)."""
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
     better = (points[:, None, :] < points[None, :, :]).any(axis=2)
-    return np.asarray(~(no_worse & better).any(axis=0))
+    return np.asarray(no_worse & better)
 
 
 def domination_ranks(points: Array) -> Codes:
@@ -53,10 +58,14 @@ def domination_ranks(points: Array) -> Codes:
     >>> domination_ranks(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 2.0], [3.0, 3.0]])).tolist()
     [0, 0, 1, 2]
     """
-    ranks = np.full(len(points), -1)
+    dominates_it = _dominated_by(points)
+    left = dominates_it.sum(axis=0)  # how many unranked points dominate each; -1 once it is ranked
+    ranks = np.zeros(len(points), dtype=np.int64)
     rank = 0
-    while (left := np.flatnonzero(ranks < 0)).size:
-        ranks[left[non_dominated(points[left])]] = rank
+    while (front := np.flatnonzero(left == 0)).size:
+        ranks[front] = rank
+        left = left - dominates_it[front].sum(axis=0)
+        left[front] = -1
         rank += 1
     return ranks
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shoestring.core.events import Event
 from shoestring.core.locks import ThreadLock
-from shoestring.errors import Conflict
+from shoestring.errors import Conflict, StorageError
 
 
 class MemoryLog:
@@ -40,9 +40,11 @@ class MemoryLog:
         return self._events[study][start:]
 
     def append(self, study: int, events: Sequence[Event], expect: int) -> None:
-        log = self._events[study]
         with self._lock:
-            if len(log) != expect:
+            log = self._events[study]
+            if len(log) < expect:
+                raise StorageError("the study was deleted, so nothing can be added to it: start a new one")
+            if len(log) > expect:
                 raise Conflict(f"position {expect} was expected, the log is at {len(log)}")
             log.extend(events)
 
