@@ -10,7 +10,7 @@ from shoestring.views.trace import trace_of
 
 pytest.importorskip("jinja2", reason="the dashboard needs Jinja2: pip install 'shoestring[dashboard]'")
 
-from shoestring.web.trial_page import trial_body
+from shoestring.web.trial_page import Kept, trial_body
 from shoestring.web.trial_table import trials_json
 
 
@@ -32,7 +32,7 @@ def test_planned_trials_are_marked():
     assert [row[-1] for row in table["rows"][:2]] == ["guess", ""]
     assert len({len(table["columns"]), *map(len, table["rows"])}) == 1
     digest = next(row[-1] for row in table["rows"] if row[-1] not in ("", "guess"))
-    bodies = [trial_body(own, trial, [], [], "") for trial in own.history.trials]
+    bodies = [trial_body(own, trial, [], Kept([], []), "") for trial in own.history.trials]
     assert "planned from the guess" in bodies[0]
     assert "planned from" not in bodies[1]
     assert any(f"planned from the past study {digest}" in body for body in bodies)

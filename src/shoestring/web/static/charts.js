@@ -133,7 +133,10 @@ export class Chart {
     rest.height -= 30;
     rest.autosize = true;
     rest.uirevision = this.address({ v: "" }); // what was zoomed stays so when new readings come
-    if (this.figure.id === "parallel") rest.dragmode = "select";
+    if (this.figure.id === "parallel") {
+      rest.dragmode = "select";
+      rest.yaxis = { ...rest.yaxis, showline: false }; // its axes are drawn as lines
+    }
     return rest;
   }
 
