@@ -185,10 +185,11 @@ class CommandProcess:
     def _cut_errors(self) -> None:
         """Keep only the end of what it printed, so that a command that warns for days does not fill the disk."""
         file = self._errors.fileno()
-        if os.fstat(file).st_size > _MOST_ERRORS:
+        while (size := os.fstat(file).st_size) > _MOST_ERRORS:
             last = self._end_of_errors()
-            os.ftruncate(file, 0)
-            os.write(file, last)
+            if os.fstat(file).st_size == size:  # nothing was printed meanwhile, which would be lost
+                os.ftruncate(file, 0)
+                os.write(file, last)
 
     def pause(self) -> None:
         self._send(signal.SIGSTOP)
