@@ -64,7 +64,7 @@ class Checkpoint:
     def load(self, trust: bool = False) -> Any:
         """The state that was saved last; None if the trial is new. Tensors are on the CPU.
 
-        A pickled state, such as a scikit-learn estimator, is loaded only with ``trust=True``: use it if nobody
+        A pickled state, such as a scikit-learn estimator, is loaded only with ``trust=True``: use it if no one
         else can write to the folder of the storage.
         """
         for name, read in ((_PLAIN, _read_plain), (_TORCH, _read_torch), (_JOBLIB, _read_joblib)):

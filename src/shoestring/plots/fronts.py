@@ -137,7 +137,7 @@ def volume(
 
 
 def _growth(trace: Trace, unit: str, point: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """What was spent when the front changed, and its volume then; the last volume is held until now."""
+    """Return what was spent when the front changed, and its volume then; the last volume is held until now."""
     amounts = trace.spent(unit)[trace.reported].tolist()
     places = {(trial.index, step): place for place, (trial, step, _) in enumerate(trace.history.readings)}
     found: list[FrontPoint] = []

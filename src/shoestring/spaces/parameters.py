@@ -117,7 +117,7 @@ def parameter(name: str, spec: Any) -> Any:
 
 
 def _with_guess(own: Any, value: Any) -> Any:
-    """A parameter that knows the user's guess; it is no part of the space that a log stores."""
+    """A parameter that knows the user's guess; it is not part of the space that a log stores."""
     own = copy(own)
     own.meta = {**(own.meta or {}), "guess": value}
     return own

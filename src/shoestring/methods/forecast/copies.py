@@ -57,7 +57,7 @@ class Duplicates:
         self._first.setdefault(readings, index)
 
     def is_copy(self, index: int) -> bool:
-        """Whether a configuration has the readings of an earlier one, if few of them."""
+        """Return whether a configuration has the readings of an earlier one, even if only a few."""
         return self._first.get(self._readings.get(index, ()), index) != index
 
     def is_duplicate(self, index: int) -> bool:

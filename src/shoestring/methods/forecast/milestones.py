@@ -50,7 +50,7 @@ def _further(history: History, last: int, parts: int) -> int:
     """Return how far half of the random configurations go, so that something can contradict early readings that
     mislead.
 
-    A ninth of a full training but at least two steps, and at most one of so many parts of what is left. With
+    A ninth of a full training but at least two steps, and at most a fixed share of what is left. With
     40, all of them together get about an eighth of the budget at most.
     """
     most = min(max(2, last / 9), remaining_steps(history) / parts) if last > 4 else 1

@@ -28,7 +28,7 @@ _CANDIDATES, _MARGIN = 200, 0.05
 
 
 def has_its_turn(state: ForecastState, most: float) -> bool:
-    """Whether the second process can be fitted, and has had less than its share of the new configurations.
+    """Return whether the second process can be fitted, and has had less than its share of the new configurations.
 
     The share is ``most`` while none of its own is a copy. It knows nothing of failures, so it has none after the first.
     """
@@ -60,7 +60,7 @@ def by_second_process(
 
 
 def _spread_out(points: Array, means: Array) -> Codes:
-    """Which configurations the process is fitted to: the best half, and those of the others that are furthest apart."""
+    """Choose what the process is fitted to: the best half, and those of the others that are furthest apart."""
     if len(means) <= _MOST_FITTED:
         return np.arange(len(means))
     order, best = ascending(means), _MOST_FITTED // 2
