@@ -15,14 +15,14 @@ _PACKAGE = str(Path(__file__).parents[1])
 _LIBRARIES = (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), _PACKAGE)
 
 
-def ended(job: Job, step: int) -> Report:
+def end_report(job: Job, step: int) -> Report:
     """The report of a trial that has no more steps: a normal end, unless it never gave a reading."""
     if step > 1:
         return Report(job.trial, step, "finished")
     return Report(job.trial, step, "failed", message="it ended without a reading")
 
 
-def failed(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
+def failure_report(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
     return Report(job.trial, step, "failed", message=prefix + error_line(error) + _known_keys(job, error))
 
 

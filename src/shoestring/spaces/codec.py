@@ -28,13 +28,13 @@ def deep_copy(config: Mapping[str, Any]) -> Config:
     own = dict(config)
     for name, value in own.items():
         if type(value) in (list, dict, tuple):
-            own[name] = _copied(value)
+            own[name] = _copy(value)
     return own
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if type(value) in (list, tuple):
-        return type(value)(_copied(part) for part in value)
+        return type(value)(_copy(part) for part in value)
     return deep_copy(value) if type(value) is dict else value
 
 
@@ -109,7 +109,7 @@ class Codec:
         return np.array([axis.encode(config[axis.name]) if axis.name in config else math.nan for axis in self.axes])
 
     def _active(self, name: str, config: Config) -> bool:
-        return all(_satisfied(condition, config) for condition in self._conditions[name])
+        return all(_satisfies(condition, config) for condition in self._conditions[name])
 
     def allowed(self, config: Config) -> bool:
         """Return whether no forbidden clause applies to a configuration."""
@@ -191,7 +191,7 @@ class Codec:
         try:
             return frozenset(config.items())
         except TypeError:  # a choice that is a list cannot be hashed
-            return frozenset((name, _frozen(value)) for name, value in config.items())
+            return frozenset((name, _freeze(value)) for name, value in config.items())
 
     @cached_property
     def rows(self) -> list[Config] | None:
@@ -245,10 +245,10 @@ def _side(axis: Axis, resolution: int) -> list[float]:
     return [i / (resolution - 1) for i in range(resolution)] if resolution > 1 else [0.5]
 
 
-def _satisfied(condition: Any, config: Config) -> bool:
+def _satisfies(condition: Any, config: Config) -> bool:
     """A condition on an inactive parent does not hold."""
     if hasattr(condition, "components"):
-        parts = (_satisfied(part, config) for part in condition.components)
+        parts = (_satisfies(part, config) for part in condition.components)
         return any(parts) if type(condition).__name__ == "OrConjunction" else all(parts)
     return condition.parent.name in config and bool(condition.satisfied_by_value(config))
 
@@ -261,6 +261,6 @@ def is_forbidden(clause: Any, config: Config) -> bool:
     return all(name in config for name in names) and bool(clause.is_forbidden_value(config))
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """A choice may be a list, which cannot be a key."""
-    return tuple(_frozen(part) for part in value) if isinstance(value, (list, tuple)) else value
+    return tuple(_freeze(part) for part in value) if isinstance(value, (list, tuple)) else value

@@ -165,7 +165,7 @@ class Command:
         for before, argument in zip(("", *self.argv), self.argv, strict=False):
             missing = [name for name in _PLACEHOLDER.findall(argument) if name and name not in values]
             if not missing:
-                filled.append(_filled(argument, values))
+                filled.append(_fill(argument, values))
             elif argument == f"{{{missing[0]}}}" and _is_option(before):
                 filled.pop()  # the option whose value is not active
         return filled
@@ -196,7 +196,7 @@ class Command:
         if self.file is None:
             return None
         values = self._values(trial, start, until)
-        return Path(_filled(self.file, {name: values.get(name, "") for name in self.named()}))
+        return Path(_fill(self.file, {name: values.get(name, "") for name in self.named()}))
 
 
 def _is_option(argument: str) -> bool:
@@ -204,7 +204,7 @@ def _is_option(argument: str) -> bool:
     return argument.startswith("-") and argument != "--" and not _PLACEHOLDER.search(argument)
 
 
-def _filled(argument: str, values: Mapping[str, Any]) -> str:
+def _fill(argument: str, values: Mapping[str, Any]) -> str:
     def value(found: re.Match[str]) -> str:
         return found[0][0] if found[1] is None else as_argument(values[found[1]])
 
@@ -221,7 +221,7 @@ def is_command(place: str) -> bool:
     return place.startswith(_MARK)
 
 
-def recorded_command(place: str) -> Command:
+def command_from_log(place: str) -> Command:
     """The command that a log names, checked like one that is given."""
     try:
         given = json.loads(place)
