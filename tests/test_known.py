@@ -149,9 +149,9 @@ class TestQueue:
         space = ss.space(kind=["adam", "sgd"], x=(0.0, 1.0))
         study = ss.Study(space, budget="9 evaluations", method="random")
         for action in (study.enqueue, lambda config: study.add(config, 1.0)):
-            with pytest.raises(SpaceError, match="'kind' is .*, outside of"):
+            with pytest.raises(SpaceError, match=r"'kind' is .*, outside of"):
                 action({"kind": given, "x": 0.5})
-        with pytest.raises(SpaceError, match="the guess of 'kind' is .*, outside of"):
+        with pytest.raises(SpaceError, match=r"the guess of 'kind' is .*, outside of"):
             ss.Study(space, budget="9 evaluations", method="random", guess={"kind": given})
 
     def test_a_constant_is_completed_by_what_the_values_become(self):

@@ -419,8 +419,8 @@ def test_what_violates_a_constraint_has_lost_the_check():
 
 def test_the_check_does_not_depend_on_the_weights_of_a_decision():
     """By the first objective alone both planned configurations lost, by the second alone both won."""
-    study = ss.Study(SPACE, budget="300 steps", max_resource=9, objectives=OBJECTIVES, method="forecast", guess={"lr": 0.01, "width": 32})
-    method = named("forecast")
+    method, guess = named("forecast"), {"lr": 0.01, "width": 32}
+    study = new(objectives=OBJECTIVES, method=method, guess=guess, budget="300 steps")
     for number in range(12):
         grant = study.ask()
         planned = grant.reason.startswith("planned")
