@@ -129,6 +129,18 @@ def test_a_damaged_study_is_left_out_and_the_others_are_used(tmp_path):
     assert len(plan(study)) == 3
 
 
+def test_a_named_past_of_no_use_is_a_warning(tmp_path, caplog, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    past_study({"x": (0.0, 1.0), "lr": (2.0, 3.0)}, storage=tmp_path / "team.db", name="far")
+    ss.Study(SPACE, budget="9 evaluations", storage=tmp_path / "team.db", past="auto")
+    assert not caplog.records, "the first study of a storage has none before it"
+    new(past="team.db")
+    assert [record.getMessage() for record in caplog.records] == [
+        "past: 0 of 2 studies of team.db: 0 configurations planned; left out: far, all of it is outside of the space; "
+        "study, no result"
+    ]
+
+
 def test_auto_is_the_same_storage(tmp_path):
     storage = tmp_path / "team.db"
     assert plan(new(past="auto", storage=storage, name="first")) == []
