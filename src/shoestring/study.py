@@ -43,7 +43,7 @@ from shoestring.objectives.checks import warn_of_another_objective
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
-from shoestring.past.opening import Past, plan_of
+from shoestring.past.opening import Asked, Past, plan_of
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
 from shoestring.running.housekeeping import HasHousekeeping
@@ -104,7 +104,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         chosen, note = chosen_method(method, limits, max_resource)
         mode = check_goals(objectives, constraints, mode, recommend, chosen)
         log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
-        plan = plan_of(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1))
+        plan = plan_of(Asked(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1)))
         opened = Opened(
             0.0, serialise(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
             objectives and dict(objectives), dict(constraints or {}) or None, plan=plan.entries,
@@ -114,7 +114,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
         self._journal.current_method()
-        self._message = plan.note_after(note) if history else plan.note_on(self.history.opened, past)
+        self._message = plan.note_of_new(note, past) if history else plan.note_on(self.history.opened, past)
         self.budget = limits
         start_with(self._journal, initial)
 

@@ -97,6 +97,12 @@ def test_jobs_are_stopped_early_and_go_on_from_their_checkpoints(folder):
     assert stored(folder).spent.steps == 50
     assert stored(folder).verify().ok
 
+    again = "hydra.sweeper.name=again", "hydra.sweeper.past=[shoestring.db]", "+hydra.sweeper.guess.layers=3"
+    done = run(folder, "-m", "act=relu,tanh", "hydra.sweeper.seed=1", *again)
+    assert done.returncode == 0, done.stderr
+    assert stored(folder, "again").trials[0].config["layers"] == 3
+    assert {entry["origin"] == "guess" for entry in stored(folder, "again").history.opened.plan} == {True, False}
+
 
 def test_the_program_trains_once_without_multirun(folder):
     done = run(folder, "model.rate=0.5")

@@ -38,10 +38,13 @@ def _constraints(ctx: click.Context, option: click.Parameter, given: tuple[str, 
     return {part[0].strip(): "".join(part[1:]).strip() for part in parts} or None
 
 
-def guess_for(space: Any, given: Mapping[str, str] | None) -> dict[str, Any] | None:
-    """The values of --guess for a space: texts where it has such choices, otherwise numbers where they are some."""
-    if given is None:
-        return None
+def guess_for(space: Any, given: Any) -> Any:
+    """The values of --guess for a space: texts where it has such choices, otherwise numbers where they are some.
+
+    The guess of a sweep file has its values already.
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
+        return given
     own = as_space(space)
     choices = {name: getattr(own[name], "choices", ()) for name in given if name in own}
     numbers = {name: number_in(text) for name, text in given.items() if text not in choices.get(name, ())}

@@ -89,6 +89,7 @@ class History:
         self.note = ""
         self.tags: tuple[str, ...] = ()
         self.weighed = ""  # how several objectives became one loss, for a view of them (core/weighing.py)
+        self.unweighed: History | None = None  # the history that such a view is of
         self.compared: int | None = None
         self._caches: dict[Hashable, Any] = {}
         self._constants: dict[Hashable, Any] = {}

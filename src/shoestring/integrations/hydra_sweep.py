@@ -49,6 +49,7 @@ def sweep(sweeper: Any, arguments: Sequence[str]) -> None:
         raise BudgetError("say how much may be spent: hydra.sweeper.budget='300 steps', or '50 evaluations'")
     workers, own = options.pop("workers"), {name: options.pop(name) for name in _OF_RUNS}
     own = {name: value for name, value in own.items() if value is not None}
+    options.update({name: _container(options[name]) for name in ("past", "guess")})
     study = Study(space({_name(key): spec for key, spec in parameters.items()}),
                   **{**options, "name": options["name"] or config.hydra.job.name})  # fmt: skip
 
@@ -120,6 +121,11 @@ def _range_in_steps(key: str, values: list[Any], logarithmic: bool) -> Any:
     if all(isinstance(value, int) for value in values) and len(values) > 1:
         return ints(min(values), max(values), step=abs(values[1] - values[0]), log=logarithmic)
     return ConfigSpace.OrdinalHyperparameter(_name(key), sorted(values), meta={"log": logarithmic})
+
+
+def _container(given: Any) -> Any:
+    """A list or a mapping of a configuration as Python has it."""
+    return OmegaConf.to_container(given, resolve=True) if OmegaConf.is_config(given) else given
 
 
 def _name(key: str) -> str:

@@ -56,7 +56,8 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
     "partial_fit", "n_samples" or a parameter of the estimator, whose largest value is ``max_resource`` (by default the
     one that the estimator has). ``n_jobs`` fits run at once. ``method`` is the same as for :class:`~shoestring.Study`;
     ``cv``, ``scoring``, ``refit``, ``random_state``, ``error_score`` and ``verbose`` are the same as for
-    ``RandomizedSearchCV``.
+    ``RandomizedSearchCV``. ``past`` are earlier studies, such as ``[search.study_]`` or a storage, and ``guess`` has
+    values that have worked before, as for :func:`~shoestring.tune`.
 
     After ``fit`` there are ``best_params_``, ``best_score_``, ``best_estimator_`` and ``cv_results_`` as scikit-learn
     has them, and ``study_``, the study. A candidate that did not get the whole resource ranks after those that did;
@@ -89,6 +90,8 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         random_state: Any = None,
         error_score: float | str = np.nan,
         verbose: int = 0,
+        past: Any = None,
+        guess: Mapping[str, Any] | None = None,
     ) -> None:
         self.space = space
         self.budget = budget
@@ -96,6 +99,8 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.max_resource = max_resource
         self.method = method
         self.random_state = random_state
+        self.past = past
+        self.guess = guess
         super().__init__(
             estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, error_score=error_score,
             verbose=verbose,
@@ -138,11 +143,14 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _search(self, evaluation: _Evaluation) -> None:
         space, values = _name_choices(self.space)
+        if self.past == "auto":
+            raise MethodError("past is 'auto', and this search has no storage: name one, or give [other_search.study_]")
         if self.resource in space:
             raise MethodError(f"{self.resource!r} is the resource and a parameter of the space: leave it out of one")
         self.study_ = Study(
             space, budget=self._budget(evaluation), method=self.method, mode="max",
             max_resource=evaluation.steps if evaluation.steps > 1 else None, seed=evaluation.seed,
+            past=self.past, guess=_named_guess(self.guess, values),
         )  # fmt: skip
         jobs = effective_n_jobs(self.n_jobs)
         batch = max(1, jobs if self.resource == "folds" else math.ceil(jobs / self.n_splits_))
@@ -362,6 +370,14 @@ def _name_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
             values[name] = {f"{number}: {one}": one for number, one in enumerate(spec)}
             named[name] = list(values[name])
     return named, values
+
+
+def _named_guess(guess: Any, values: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The guess with the names of such choices; a clone of the search has copies of them, which print the same."""
+    if not isinstance(guess, Mapping):
+        return guess
+    texts = {name: {str(value): each for each, value in own.items()} for name, own in values.items()}
+    return {name: texts.get(name, {}).get(str(value), value) for name, value in guess.items()}
 
 
 def _is_object(value: Any) -> bool:

@@ -38,11 +38,13 @@ def _copy(value: Any) -> Any:
     return deep_copy(value) if type(value) is dict else value
 
 
-def _is_legal(parameter: Any, value: Any) -> bool:
+def is_legal(parameter: Any, value: Any) -> bool:
+    """Return whether one value, not several, is in the range or among the choices of a parameter."""
     if getattr(value, "ndim", 0) or (hasattr(parameter, "lower") and not isinstance(value, Real)):
         return False  # ConfigSpace takes a list of numbers for several values
     try:
-        return bool(parameter.legal_value(value))
+        legal = parameter.legal_value(value)
+        return np.ndim(legal) == 0 and bool(legal)  # of a list that is not a choice it answers for each part
     except (TypeError, ValueError, OverflowError):  # a value that cannot even be compared
         return False
 
@@ -165,7 +167,7 @@ class Codec:
                 raise SpaceError(
                     f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}"
                 )
-            if active and not _is_legal(self.space[name], config[name]):
+            if active and not is_legal(self.space[name], config[name]):
                 raise SpaceError(f"parameter {name!r} is {brief(config[name])}, outside of {self.space[name]}")
         if not self.allowed(dict(config)):
             raise SpaceError(f"the configuration {dict(config)} is forbidden by the space")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoestring.errors import SpaceError
-from shoestring.spaces.codec import Codec, is_forbidden
+from shoestring.spaces.codec import Codec, is_forbidden, is_legal
 from shoestring.spaces.configspace import ConfigSpace
 
 _COMPARISON = re.compile(r"\s*(\S+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*")
@@ -215,11 +215,7 @@ def _value(parent: Any, text: str, comparison: str) -> Any:
 
 
 def _check_value(parent: Any, value: Any) -> None:
-    try:
-        legal = bool(parent.legal_value(value))
-    except Exception:
-        legal = False
-    if not legal:
+    if not is_legal(parent, value):
         raise SpaceError(f"a rule gives the parameter {parent.name!r} the value {value!r}, outside of {parent}")
 
 

@@ -84,6 +84,8 @@ _OPERATIONS = [
             "max_resource": "The most steps that a trial can have, if there are steps.",
             "seed": "The same seed gives the same decisions.",
             "recommend": "The rule for the best configuration.",
+            "past": 'Studies of this storage whose best configurations are tried early: a list of names, or "auto".',
+            "guess": "Values that have worked before, by the names of parameters; they are tried early.",
         },
         ("name", "space", "budget"),
     ),
