@@ -75,7 +75,7 @@ def tune(
     """
     refuse_while_loading()
     check_objective(objective, max_resource, as_space(space))
-    read_options(options)[1].check_for(len(objectives or ()))
+    read_options(options)[1].check_for(len(objectives) if isinstance(objectives, Mapping) else 0)
     study = Study(
         space,
         budget=budget,

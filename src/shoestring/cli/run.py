@@ -55,7 +55,16 @@ class _WithCommand(click.Command):
         if "--" in args:
             at = args.index("--")
             args, ctx.params["command"] = args[:at], args[at + 1 :]
-        return super().parse_args(ctx, args)
+            return super().parse_args(ctx, args)
+        program = next((word for word in args if _INTERPRETER.fullmatch(Path(word).name)), None)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError:
+            if program is None:
+                raise
+            raise click.UsageError(
+                f"write two dashes before the command that is tuned: shoestring run OPTIONS -- {program} ...", ctx
+            ) from None
 
 
 @click.command(
@@ -113,10 +122,11 @@ def run(
     continues to that.
     """
     objective: Any
-    if command is None and place is not None and Path(place).suffix in (".yaml", ".yml"):
+    is_sweep = command is None and place is not None and Path(place).suffix in (".yaml", ".yml")
+    if is_sweep:
         _refuse_options_of_commands(place, parameters=parameters, value=value, file=file, every=every)
-        objective, space, options = _sweep(place, space_name, options)
-        name = name or options["name"] or Path(place).stem
+        objective, space, options = _sweep(str(place), space_name, options)
+        name = name or options["name"] or Path(str(place)).stem
     elif command is not None:
         objective = _command(place, command, value, file, every, options["max_resource"])
         space, name = read_space(parameters, space_name), name or _name_for(command)
@@ -126,7 +136,8 @@ def run(
         objective, space = pick(module, wanted, "objective"), pick(module, space_name or "space", "space")
         name = name or f"{Path(str(module.__file__)).stem}-{wanted}"
     if not options["budget"]:
-        raise BudgetError("say how much may be spent: --budget '300 steps', '50 evaluations', '2h', or a mix")
+        in_file = f", or budget: in {place}" if is_sweep else ""
+        raise BudgetError(f"say how much may be spent: --budget '300 steps', '50 evaluations', '2h', or a mix{in_file}")
     again = f"shoestring resume {shell_arguments(options['storage'], name)}"
     with interruptible(again, lambda: Study.load(options["storage"], name)):
         given = {**options, "name": name, "guess": guess_for(space, options["guess"])}

@@ -49,6 +49,21 @@ def is_legal(parameter: Any, value: Any) -> bool:
         return False
 
 
+def in_words(parameter: Any) -> str:
+    """The values of a parameter for a message.
+
+    >>> import shoestring as ss
+    >>> space = ss.space(rate=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"])
+    >>> [in_words(space[name]) for name in ("rate", "layers", "act")]
+    ['0.0001 to 1.0', 'the whole numbers 1 to 4', "'relu', 'tanh'"]
+    """
+    if hasattr(parameter, "lower"):
+        whole = "the whole numbers " if isinstance(parameter.lower, (int, np.integer)) else ""
+        return f"{whole}{parameter.lower} to {parameter.upper}"
+    values = getattr(parameter, "choices", None) or getattr(parameter, "sequence", None) or (parameter.value,)
+    return brief(list(values), 200).strip("[]")
+
+
 # Enumerating more combinations than this is refused: it would take longer than tuning.
 _LARGEST_GRID = 200_000
 
@@ -168,7 +183,9 @@ class Codec:
                     f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}"
                 )
             if active and not is_legal(self.space[name], config[name]):
-                raise SpaceError(f"parameter {name!r} is {brief(config[name])}, outside of {self.space[name]}")
+                raise SpaceError(
+                    f"parameter {name!r} is {brief(config[name])}, outside of {in_words(self.space[name])}"
+                )
         if not self.allowed(dict(config)):
             raise SpaceError(f"the configuration {dict(config)} is forbidden by the space")
 
