@@ -1,4 +1,4 @@
-"""Pictures: every plot is drawn by every backend, also where there is nothing to show."""
+"""Pictures: every plot is drawn by every backend, even where there is nothing to show."""
 
 import inspect
 import json

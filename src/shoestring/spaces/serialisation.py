@@ -60,7 +60,7 @@ def _with_tuples(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_guess(meta: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A guess is no part of the space: a study with another one has the same configurations."""
+    """A guess is not part of the space: a study with another one has the same configurations."""
     return {name: value for name, value in meta.items() if name != "guess"} or None
 
 
