@@ -101,12 +101,12 @@ def _with_goals(reading: Reading, goals: Goals) -> Reading:
         if not goals.several and number_of(reading, first) is None and reading.value is not None:
             own[first] = reading.value  # the only objective may be given without its name
         reading = Reading(reading.value, reading.low, reading.high, reading.cost, **own)
-        values = {name: _needed(reading, name, f"the objective {name!r}", goals) for name in goals.names}
+        values = {name: _require(reading, name, f"the objective {name!r}", goals) for name in goals.names}
         reading = Reading(values[first], reading.low, reading.high, reading.cost, **own)
     elif reading.value is None:
         raise ReadingError(_no_value(reading))
     for constraint in goals.constraints:
-        _needed(reading, constraint.name, f"{constraint.name!r}, which has the constraint {constraint.text!r},", goals)
+        _require(reading, constraint.name, f"{constraint.name!r}, which has the constraint {constraint.text!r},", goals)
     return reading
 
 
@@ -120,7 +120,7 @@ def _no_value(reading: Reading) -> str:
     )
 
 
-def _needed(reading: Reading, name: str, what: str, goals: Goals) -> float:
+def _require(reading: Reading, name: str, what: str, goals: Goals) -> float:
     given = number_of(reading, name)
     if given is None:
         raise ReadingError(f"{what} is missing from the reading: give {_example(goals)}")
@@ -196,7 +196,7 @@ def readings_by_step(start: int, until: int, readings: object, where: str = "the
     elif isinstance(readings, Mapping):
         by_step = dict(sorted((_whole(step), reading) for step, reading in readings.items()))
     else:
-        several = _listed(readings)
+        several = _list_parts(readings)
         by_step = {until: readings} if several is None else dict(enumerate(several, start + 1))
     for step in by_step:
         if not start < step <= until:
@@ -216,7 +216,7 @@ def _whole(step: object) -> int:
         raise ReadingError(f"{step!r} is not a step; a step is a whole number") from None
 
 
-def _listed(readings: object) -> list[object] | None:
+def _list_parts(readings: object) -> list[object] | None:
     """The parts of a list, a tuple or an array; None if this is a single reading."""
     if isinstance(readings, (str, bytes, Reading)):
         return None
