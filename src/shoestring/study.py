@@ -208,7 +208,10 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     @property
     def state(self) -> str:
-        """One of "open" (ask gives a grant), "waiting" (only after a running trial reports) and "finished"."""
+        """Say what ``ask`` gives: "open" a grant, "waiting" one after a running trial reports, "finished" none any more.
+
+        A study is finished if its budget is spent, nothing is left to try, or it was stopped: ``reason`` says which.
+        """
         with self._current():
             answer = self._journal.peek()
         if isinstance(answer, Granted):
