@@ -51,6 +51,7 @@ class Given:
 
 def next_given(history: History) -> Given | None:
     """Take enqueued configurations first, then perhaps one of the plan; None if the method chooses."""
+    history = history.unweighed or history
     if history.queue:
         enqueued = first_enqueued(history)
         return Given(enqueued.config, enqueued.reason)
@@ -81,7 +82,9 @@ def verdict(history: History) -> Verdict:
 
     They are compared by the best loss so far at the first step to which all four were trained, and with several
     objectives by the sum of their ranks there. What failed before it, or violates a constraint, lost to what did not.
+    A method that sees weighted losses has the same answer: these are other ones at every decision.
     """
+    history = history.unweighed or history
     compared = _compared(history)
     step = _common_step(history, compared)
     known = [losses for trial in compared if (losses := _first_losses(history, trial, step)) is not None]

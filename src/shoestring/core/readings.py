@@ -12,6 +12,8 @@ from shoestring.core.goals import Goals, number_of
 from shoestring.core.remarks import bounded_json, bounded_text
 from shoestring.errors import ReadingError, brief
 
+_NONE = "the reading is None, not a number: the objective must return, yield or report its loss"
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Reading:
@@ -78,7 +80,7 @@ def checked_reading(given: object, goals: Goals | None = None) -> Reading:
     metrics = {name: _metric(name, m) for name, m in reading.metrics.items()}
     value = reading.value
     if value is not None or not isinstance(given, (Reading, Mapping)):
-        value = _number("the reading", value)
+        value = _number("the reading", value, goals)
     low, high = (
         None if bound is None else _number(f"the reading's {name} bound", bound)
         for name, bound in (("low", reading.low), ("high", reading.high))
@@ -110,7 +112,7 @@ def _with_goals(reading: Reading, goals: Goals) -> Reading:
 
 def _no_value(reading: Reading) -> str:
     if not reading.metrics:
-        return "the reading is None, not a number"
+        return _NONE
     first = next(iter(reading.metrics))
     return (
         f"the reading has no value, only {', '.join(reading.metrics)}: say which one is tuned, value={first!r} "
@@ -121,20 +123,29 @@ def _no_value(reading: Reading) -> str:
 def _needed(reading: Reading, name: str, what: str, goals: Goals) -> float:
     given = number_of(reading, name)
     if given is None:
-        wanted = dict.fromkeys([*goals.names, *(constraint.name for constraint in goals.constraints)])
-        raise ReadingError(f"{what} is missing from the reading: give ss.Reading({'=..., '.join(wanted)}=...)")
+        raise ReadingError(f"{what} is missing from the reading: give {_example(goals)}")
     return _number(what, given)
 
 
-def _number(what: str, given: Any) -> float:
+def _example(goals: Goals | None) -> str:
+    """A reading with all that a study needs."""
+    if goals is None or not (goals.named or goals.constraints):
+        return "ss.Reading(loss, accuracy=...)"
+    wanted = dict.fromkeys([*goals.names, *(constraint.name for constraint in goals.constraints)])
+    return f"ss.Reading({'=..., '.join(wanted)}=...)"
+
+
+def _number(what: str, given: Any, goals: Goals | None = None) -> float:
     if isinstance(given, float) and math.isfinite(given):
         return float(given)  # a NumPy float is a float too
+    if given is None and what == "the reading":
+        raise ReadingError(_NONE)
     if isinstance(given, (str, bytes, bool)) or given is None:
         raise ReadingError(f"{what} is {brief(given)}, not a number")
     try:
         number = _as_float(given)
     except Exception:  # any error that a foreign type raises when it cannot be converted
-        instead = "; give ss.Reading(loss, accuracy=...)" if isinstance(given, (Mapping, tuple, list)) else ""
+        instead = f"; give {_example(goals)}" if isinstance(given, (Mapping, tuple, list)) else ""
         raise ReadingError(f"{what} is {brief(given)}, not a number{instead}") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
