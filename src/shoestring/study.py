@@ -208,9 +208,9 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     @property
     def state(self) -> str:
-        """Say what ``ask`` gives: "open" a grant, "waiting" one after a running trial reports, "finished" none any more.
+        """Say what ``ask`` gives: "open" a grant, "waiting" one after a running trial reports, "finished" no more.
 
-        A study is finished if its budget is spent, nothing is left to try, or it was stopped: ``reason`` says which.
+        It is finished if its budget is spent, nothing is left to try, or it was stopped; ``reason`` says which.
         """
         with self._current():
             answer = self._journal.peek()
