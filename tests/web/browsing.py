@@ -1,17 +1,16 @@
 """A browser for the tests, and what they do with it."""
 
-import shutil
-
 import pytest
 
 pytest.importorskip("uvicorn", reason="the dashboard needs uvicorn: pip install 'shoestring[dashboard]'")
-webdriver = pytest.importorskip("selenium.webdriver", reason="the tests in a browser need selenium")
+pytest.importorskip("selenium.webdriver", reason="the tests in a browser need selenium")
 
 from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+from benchmarks.harness.browser import CHROMIUM, DRIVER, start_chromium
+
 needs_chromium = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="the tests in a browser need chromium and chromium-driver (apt-get install)"
 )
@@ -19,18 +18,7 @@ needs_chromium = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for word in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--window-size=1300,1000",
-    ):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver = start_chromium(logs=True)
     yield driver
     driver.quit()
 

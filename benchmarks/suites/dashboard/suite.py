@@ -9,7 +9,6 @@ from /proc.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import sqlite3
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import shoestring as ss
+from benchmarks.harness.browser import CHROMIUM, DRIVER, start_chromium
 from benchmarks.harness.common import Options, Unavailable, main
 from benchmarks.harness.measurements import Row, row
 from shoestring._arrays import Array
@@ -178,22 +178,9 @@ def _visit(server: Server) -> Visit:
 
 @contextmanager
 def _browser() -> Iterator[Any]:
-    from selenium import webdriver
-
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
+    if not (CHROMIUM and DRIVER):
         raise Unavailable("it needs chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for word in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--window-size=1300,1000",
-    ):
-        options.add_argument(word)
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    browser = start_chromium()
     browser.set_script_timeout(600)  # a page that draws does not answer
     browser.set_page_load_timeout(600)
     try:
