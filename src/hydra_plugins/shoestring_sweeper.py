@@ -8,6 +8,7 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
+from hydra.errors import CompactHydraException
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
@@ -54,9 +55,13 @@ class ShoestringSweeper(Sweeper):  # type: ignore[misc]
         )
 
     def sweep(self, arguments: list[str]) -> None:
-        from shoestring.integrations.hydra_sweep import sweep  # likewise
+        from shoestring.errors import ShoestringError  # likewise
+        from shoestring.integrations.hydra_sweep import sweep
 
-        sweep(self, arguments)
+        try:
+            sweep(self, arguments)
+        except ShoestringError as error:
+            raise CompactHydraException(f"shoestring: {error}") from error  # which Hydra shows without a traceback
 
 
 ConfigStore.instance().store("shoestring", ShoestringSweeperConf, group="hydra/sweeper", provider="shoestring")

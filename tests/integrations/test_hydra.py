@@ -186,6 +186,7 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(folder, words, messa
     done = run(folder, "-m", *words)
     assert done.returncode != 0
     assert message in done.stderr
+    assert "Traceback" not in done.stderr
     assert not (folder / "shoestring.db").exists() or not stored(folder).trials
 
 
