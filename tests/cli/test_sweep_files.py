@@ -226,7 +226,7 @@ def test_what_a_grid_of_wandb_costs_follows_from_its_values():
         ({"parameters": {"x": {"distribution": ["beta"]}}}, "of the parameter x"),
         ({"metric": {"name": "loss", "impute": "worst"}}, "'impute' of metric"),
         ({"metric": {"name": "loss", "goal": "best"}}, "minimize or maximize"),
-        ({"metric": None}, "metric is None"),
+        ({"metric": None}, "the sweep has no metric"),
         ({"program": None}, "program is None"),
         ({"command": "python t.py"}, "it must be a list"),
         ({"command": ["a", "${args_json_file}"]}, "args_json_file"),

@@ -17,7 +17,7 @@ from hydra.core.config_search_path import ConfigSearchPath
 
 import shoestring as ss
 from shoestring.errors import SpaceError
-from shoestring.integrations.hydra_sweep import parameters_of, written
+from shoestring.integrations.hydra_sweep import as_override, parameters_of
 from shoestring.spaces.definition import space
 
 PROGRAM = """
@@ -249,7 +249,7 @@ def test_what_is_typed_counts_instead_of_the_configuration(loader):
 def test_values_survive_an_override(loader, value):
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    parsed = OverridesParser.create(config_loader=loader).parse_override(f"x={written(value)}")
+    parsed = OverridesParser.create(config_loader=loader).parse_override(f"x={as_override(value)}")
     assert parsed.value() == value
     assert not parsed.is_sweep_override()
 

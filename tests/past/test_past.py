@@ -1,4 +1,4 @@
-"""Which past studies count, what is taken from them, and what is said about it."""
+"""Past studies: which of them count, what is taken from them, and the messages about it."""
 
 import itertools
 import json

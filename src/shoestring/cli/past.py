@@ -8,7 +8,7 @@ import click
 
 from shoestring.cli.arguments import DEFAULT_STORAGE, json_option
 from shoestring.cli.output import echo, print_json, table
-from shoestring.cli.space_options import given_space, guess_for, guess_option, param_option
+from shoestring.cli.space_options import guess_for, guess_option, param_option, read_space
 from shoestring.errors import StudyNotFound
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
@@ -43,7 +43,7 @@ def past(
     Nothing is spent and nothing is written. Without a space, it is that of the newest study.
     """
     given = list(storages) or [DEFAULT_STORAGE]
-    space = as_space(given_space(parameters, place)) if parameters or place else _newest_space(given[-1])
+    space = as_space(read_space(parameters, place)) if parameters or place else _newest_space(given[-1])
     made = plan_if_new(Asked(space, given, guess_for(space, guess), seed, MemoryLog(), ""))
     if as_json:
         print_json({"note": made.note, "studies": list(map(_study, made.studies)), "plan": list(made.entries)})

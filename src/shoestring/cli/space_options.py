@@ -142,7 +142,7 @@ def space_of(parameters: Sequence[str]) -> dict[str, Any]:
     return space
 
 
-def given_space(parameters: Sequence[str], place: str | None) -> Any:
+def read_space(parameters: Sequence[str], place: str | None) -> Any:
     """The space of a study whose objective is in no file: the parameters, or FILE:SPACE."""
     if parameters and place:
         raise SpaceError("both --param and --space are given; give the parameters, or where the space is")

@@ -40,7 +40,7 @@ from shoestring.core.trial_record import FAILED, Arm, TrialRecord, TrialState, d
 from shoestring.core.validation import violation
 from shoestring.errors import CorruptLog
 from shoestring.spaces.codec import Codec, Config, deep_copy
-from shoestring.spaces.serialisation import deserialised
+from shoestring.spaces.serialisation import deserialise
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ class History:
 
     @cached_property
     def codec(self) -> Codec:
-        return Codec(deserialised(self.opened.space))
+        return Codec(deserialise(self.opened.space))
 
     def remaining(self) -> dict[str, float]:
         """Compute what is neither spent nor committed, in the units of the budget."""

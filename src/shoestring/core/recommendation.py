@@ -99,7 +99,7 @@ def check_rule(rule: object) -> None:
 def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
     """The recommendation of a trial after its latest reading; ``losses`` are in the order of their steps."""
     if rule == "median":
-        return _updated_median(so_far, losses)
+        return _update_median(so_far, losses)
     step = next(reversed(losses))
     if so_far is None or rule == "last" or losses[step] <= so_far.loss:
         return Recommended(losses[step], step)
@@ -128,7 +128,7 @@ def feasible_part(trial: TrialRecord) -> dict[int, float]:
     return {step: loss for step, loss in trial.losses.items() if trial.is_feasible(step)}
 
 
-def _updated_median(so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
+def _update_median(so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
     window = list(islice(reversed(losses.items()), _MEDIAN_OF))[::-1]
     latest = Recommended(sorted(loss for _, loss in window)[len(window) // 2], window[-1][0])
     # A median of fewer than three readings counts only until there are three.
@@ -152,7 +152,7 @@ def advised_best(history: History, find_method: Callable[[], object]) -> Best | 
     of several trials the mean is known, and decides. With constraints, or several objectives, readings decide.
     """
     single = len(history.trials) == len(history.arms) and (history.max_resource or 1) == 1 and history.goals.plain
-    method = _known(find_method) if history.opened.recommend == "auto" and single else None
+    method = _find_if_known(find_method) if history.opened.recommend == "auto" and single else None
     if isinstance(method, HasAdvice):
         advice = method.recommend(history)
         trial = None if advice is None else history.arms[advice.arm].trials[0]
@@ -161,7 +161,7 @@ def advised_best(history: History, find_method: Callable[[], object]) -> Best | 
     return history.best()
 
 
-def _known(find_method: Callable[[], object]) -> object:
+def _find_if_known(find_method: Callable[[], object]) -> object:
     try:
         return find_method()
     except MethodError:

@@ -15,7 +15,7 @@ from shoestring.core.randomness import generator
 from shoestring.core.untried import nearest_row
 from shoestring.errors import SpaceError, brief
 from shoestring.spaces.axes import native
-from shoestring.spaces.codec import Codec, Config, is_legal
+from shoestring.spaces.codec import Codec, Config, in_words, is_legal
 from shoestring.spaces.parameters import guess_in
 
 # How many draws near the guess are planned, their standard deviation in the unit cube on every ordered axis, and the
@@ -45,7 +45,7 @@ def _legal(codec: Codec, name: str, value: Any) -> Any:
     own = axis.own_value(native(value))
     is_switch = isinstance(native(value), bool) and not axis.choices
     if is_switch or not is_legal(codec.space[name], own):
-        raise SpaceError(f"the guess of {name!r} is {brief(value)}, outside of {codec.space[name]}")
+        raise SpaceError(f"the guess of {name!r} is {brief(value)}, outside of {in_words(codec.space[name])}")
     return own
 
 

@@ -12,7 +12,7 @@ from shoestring.core.budget import counted
 from shoestring.core.history import FAILED, Arm, History
 from shoestring.core.observations import observed
 from shoestring.errors import MethodError
-from shoestring.plots.picture import bounded
+from shoestring.plots.picture import bound
 from shoestring.spaces.axes import Axis
 from shoestring.views.trace import Trace
 
@@ -47,8 +47,8 @@ def configuration_values(trace: Trace, step: Step) -> ConfigurationValues:
     where = f"at step {found}" if found else "" if (history.max_resource or 1) == 1 else "at their best readings"
     known = ~np.isnan(losses)
     points = seen.points[known] if len(seen) else np.zeros((0, history.codec.dimensions))
-    drawn = np.array([bounded(loss) for loss in losses[known]])
-    trials = np.array([_shown_trial(arm) for arm, there in zip(history.arms, known, strict=True) if there], dtype=int)
+    drawn = np.array([bound(loss) for loss in losses[known]])
+    trials = np.array([_longest_trial(arm) for arm, there in zip(history.arms, known, strict=True) if there], dtype=int)
     last = history.max_resource or 1
     full = seen.reached[known] >= last if len(seen) else np.zeros(0, dtype=bool)
     words = f"{counted('configurations', len(drawn))} {where}".strip()
@@ -59,7 +59,7 @@ def _losses(history: History, step: Step) -> tuple[Array, int]:
     """Per arm the loss that counts, NaN where there is none, and at which step; 0 for the recommended one."""
     seen, last = observed(history), history.max_resource or 1
     if step == "best":
-        return np.array([_recommended(arm) for arm in history.arms], dtype=float), 0
+        return np.array([_mean_recommendation(arm) for arm in history.arms], dtype=float), 0
     if step == "common":
         enough = max(min(len(seen), FEWEST), len(seen) // 5)
         found = (len(seen) and seen.furthest_step(enough)) or seen.furthest_step(1)
@@ -72,12 +72,12 @@ def _losses(history: History, step: Step) -> tuple[Array, int]:
     return seen.losses(found) if found else np.full(len(seen), np.nan), found
 
 
-def _recommended(arm: Arm) -> float:
+def _mean_recommendation(arm: Arm) -> float:
     """The mean over the trials of an arm of what is recommended of each; NaN without any."""
     found = [t.recommended.loss for t in arm.trials if t.recommended is not None and t.state not in FAILED]
     return sum(found) / len(found) if found else np.nan
 
 
-def _shown_trial(arm: Arm) -> int:
+def _longest_trial(arm: Arm) -> int:
     """Find the trial of an arm that a point stands for: the longest trained one."""
     return max(arm.trials, key=lambda trial: trial.step).index

@@ -12,7 +12,7 @@ from shoestring.core.goals import number_of
 from shoestring.core.history import History
 from shoestring.plots.configuration_values import ConfigurationValues, Step, configuration_values
 from shoestring.plots.parameter_ticks import ticks_of
-from shoestring.plots.picture import Line, Mark, Panel, Picture, Ticks, Words, joined, thinned
+from shoestring.plots.picture import Line, Mark, Panel, Picture, Ticks, Words, join, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import INK, grade, scale, tick_places
 from shoestring.views.formatting import number
@@ -50,7 +50,7 @@ class ParallelCoordinates:
         for group in sorted(set(groups.tolist()), reverse=True):
             chosen = [(self.trials[i], range(len(self.axes)), self.lines[i]) for i in np.flatnonzero(groups == group)]
             label = {0: "best eighth", _SHADES - 1: "worst eighth"}.get(group, "")
-            marks.append(Line(**joined(chosen), color=grade(group / (_SHADES - 1)), label=label, opacity=0.75))
+            marks.append(Line(**join(chosen), color=grade(group / (_SHADES - 1)), label=label, opacity=0.75))
         for i, ticks in enumerate(self.ticks):
             marks.append(Line((i, i), (0.0, 1.0), INK, width=1.0))
             marks.append(Words([float(i)] * len(ticks), [at for at, _ in ticks], [label for _, label in ticks]))
@@ -74,7 +74,7 @@ def parallel(
     judged = by_objective(trace, objective)
     seen = configuration_values(judged, step)
     order = np.argsort(seen.losses, kind="stable")
-    chosen = order[thinned(len(order), _MOST_LINES)]
+    chosen = order[thin(len(order), _MOST_LINES)]
     values = judged.history.sign * seen.losses[chosen]
     own = value_name(judged)
     objectives = {

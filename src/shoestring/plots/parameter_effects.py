@@ -12,7 +12,7 @@ from shoestring.errors import MethodError
 from shoestring.models.tree_importance import fanova, permutation, predicted
 from shoestring.plots.configuration_values import FEWEST, ConfigurationValues, Step, configuration_values
 from shoestring.plots.parameter_ticks import ticks_of
-from shoestring.plots.picture import Bars, Dots, Heat, Mark, Panel, Picture, Ticks, thinned
+from shoestring.plots.picture import Bars, Dots, Heat, Mark, Panel, Picture, Ticks, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import PAPER, STATE_STYLES, STRONG, category, scale
 from shoestring.views.objectives import by_objective, value_name
@@ -24,9 +24,9 @@ _MOST_FITTED = 2000
 _GRID = 24
 
 
-def _fitted(seen: ConfigurationValues) -> tuple[Array, Array]:
+def _points_to_fit(seen: ConfigurationValues) -> tuple[Array, Array]:
     """The points and losses that a forest is fitted to."""
-    chosen = thinned(len(seen.losses), _MOST_FITTED)
+    chosen = thin(len(seen.losses), _MOST_FITTED)
     return seen.points[chosen], seen.losses[chosen]
 
 
@@ -60,7 +60,7 @@ class Slice:
         found: list[Mark] = []
         for full, style in ((False, STATE_STYLES["paused"]), (True, STATE_STYLES["finished"])):
             chosen = [i for i, each in enumerate(self.full) if each == full]
-            chosen = chosen[thinned(len(chosen), _MOST_DOTS)]
+            chosen = chosen[thin(len(chosen), _MOST_DOTS)]
             if chosen:
                 label = "trained to the last step" if full else "trained for less"
                 x, y = [self.places[i] for i in chosen], [self.values[i] for i in chosen]
@@ -165,7 +165,7 @@ def contour(
     note = _too_few(trace, seen) or ("" if len(names) > 1 else "A contour needs two parameters; the space has one.")
     if note:
         return Contour(trace.name, ("", ""), ((), ()), (), (), (), "", note)
-    ranked = [names[i] for i in np.argsort(-fanova(*_fitted(seen)).share, kind="stable")]
+    ranked = [names[i] for i in np.argsort(-fanova(*_points_to_fit(seen)).share, kind="stable")]
     first = x or next(name for name in ranked if name != y)
     second = y or next(name for name in ranked if name != first)
     i, j = names.index(first), names.index(second)
@@ -173,11 +173,11 @@ def contour(
     others = seen.points[np.linspace(0, len(seen.points) - 1, min(len(seen.points), 40)).astype(int)]
     at = np.repeat(others[None], _GRID * _GRID, axis=0)
     at[:, :, i], at[:, :, j] = np.tile(middles, _GRID)[:, None], np.repeat(middles, _GRID)[:, None]
-    guess = predicted(*_fitted(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
+    guess = predicted(*_points_to_fit(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
     grid = tuple(tuple(map(float, row)) for row in trace.history.sign * guess)
-    tried = tuple((float(point[i]), float(point[j])) for point in _fitted(seen)[0])
+    tried = tuple((float(point[i]), float(point[j])) for point in _points_to_fit(seen)[0])
     ticks = (ticks_of(seen.axes[i]), ticks_of(seen.axes[j]))
-    trials = tuple(map(int, seen.trials[thinned(len(seen.losses), _MOST_FITTED)]))
+    trials = tuple(map(int, seen.trials[thin(len(seen.losses), _MOST_FITTED)]))
     return Contour(trace.name, (first, second), ticks, grid, tried, trials, seen.where, "", value_name(trace))
 
 
@@ -237,7 +237,7 @@ def importance(
     note = _too_few(trace, seen) or _no_parameter(seen)
     if note:
         return Importances(trace.name, kind, (), (), (), 0.0, "", note)
-    found = {"fanova": fanova, "permutation": permutation}[kind](*_fitted(seen))
+    found = {"fanova": fanova, "permutation": permutation}[kind](*_points_to_fit(seen))
     order = np.argsort(-found.share, kind="stable")
     return Importances(
         trace.name, kind, tuple(seen.axes[i].name for i in order), tuple(map(float, found.share[order])),

@@ -107,7 +107,7 @@ def _charts(trace: Trace) -> dict[str, tuple[str, Picture]]:
 
 
 def _interactive(trace: Trace, charts: Mapping[str, tuple[str, Picture]]) -> dict[str, Any]:
-    """What the file needs to draw its charts: the scripts with their hashes, for the policy, and the values."""
+    """Collect what the file needs to draw its charts: the scripts with their hashes, for the policy, and the values."""
     path = plotly_script()
     if path is None:
         raise MethodError("an interactive report needs plotly: pip install 'shoestring[plots]'")

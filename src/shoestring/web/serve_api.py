@@ -110,7 +110,7 @@ class Studies:
 
     def heartbeat(self, name: str, trial: int, lease: str | None = None) -> dict[str, Any]:
         """Extend the lease of a trial."""
-        study, record = self._held(name, trial, lease)
+        study, record = self._find_held(name, trial, lease)
         self._renew(study, record)
         return self.trial(name, trial)
 
@@ -136,7 +136,7 @@ class Studies:
         """Report that the next step of a trial could not be done; saying it twice is the same as once."""
         study, record = self._record(name, trial)
         if (record.state, record.message) != ("failed", message):
-            self._held(name, trial, lease)
+            self._find_held(name, trial, lease)
             study.fail(trial, message)
         return self.trial(name, trial)
 
@@ -176,7 +176,7 @@ class Studies:
             raise NoSuchTrial(f"the study {name!r} has no trial {trial}; it has {len(trials)} of them, from 0")
         return study, trials[trial]
 
-    def _held(self, name: str, trial: int, lease: str | None) -> tuple[Study, TrialRecord]:
+    def _find_held(self, name: str, trial: int, lease: str | None) -> tuple[Study, TrialRecord]:
         """A running trial, if the client that names its lease still has it."""
         study, record = self._record(name, trial)
         if record.state != "running":
