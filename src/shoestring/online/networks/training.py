@@ -126,6 +126,9 @@ class Training:
         self._description = json.dumps({
             "seed": seed, "steps": self._steps, "batch": batch, "entropy": entropy,
             "hyper-parameters": list(network.hyper.names), "data": [self._train.digest(), self._valid.digest()],
+            "weights": sum(weight.numel() for weight in network.weights()),
+            **_settings("optimizer", self._optimizer), **_settings("tuning_optimizer", self._tuning_optimizer),
+            **_settings("scheduler", self._scheduler),
         })  # fmt: skip
         self._path = None if state is None else Path(state)
         if self._path is not None and self._path.exists():
@@ -229,10 +232,11 @@ class Training:
     def _restore(self, path: Path) -> None:
         content = read_checkpoint(path, _FORMAT, "training")
         saved, given = json.loads(content["description"]), json.loads(self._description)
-        differ = [f"{name} is {saved.get(name)!r} in the file, {given[name]!r} was given"
-                  for name in given if saved.get(name) != given[name]]  # fmt: skip
+        known = [name for name in given if name in saved]  # files of earlier versions have fewer
+        differ = [f"{name} is {saved[name]!r} in the file, {given[name]!r} was given"
+                  for name in known if saved[name] != given[name]]  # fmt: skip
         parts = {"scheduler": self._scheduler, "online": self._online}
-        differ += [f"only one of the two has a {name}" for name, part in parts.items()
+        differ += [f"only one of the two has a {'tuner' if name == 'online' else name}" for name, part in parts.items()
                    if (content[name] is None) != (part is None)]  # fmt: skip
         if differ:
             raise StudyMismatch(f"{path} holds another training: {'; '.join(differ)}. Give another state=")
@@ -245,6 +249,27 @@ class Training:
             self._online.load_state_dict(content["online"])
         self._tunings = content["tunings"]
         self.rounds = [RoundOfTraining(**line) for line in content["rounds"]]
+
+
+def _settings(what: str, part: Any) -> dict[str, Any]:
+    """The class of an optimizer or a scheduler and its settings before the first step, as far as JSON has them."""
+    if part is None:
+        return {}
+    state = part.state_dict()
+    groups = state.get("param_groups", [state])
+    found = {f"{what}: class": type(part).__name__}
+    for number, group in enumerate(groups):
+        place = f"{what}[{number}]" if len(groups) > 1 else what
+        found |= {f"{place}: {name}": value for name, value in group.items() if name != "params" and _is_plain(value)}
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
 
 
 class _Data:
