@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from shoestring._arrays import Codes
-from shoestring._torch import EpochRows, Rows, Stream, read_checkpoint, seed_torch, write_checkpoint
+from shoestring._torch import EpochRows, Rows, Stream, read_checkpoint, seed_torch, settings_of, write_checkpoint
 from shoestring.core.randomness import generator, integer
 from shoestring.errors import MethodError, SpaceError, StudyMismatch
 from shoestring.online.networks.layers import SelfTuning
@@ -127,8 +127,8 @@ class Training:
             "seed": seed, "steps": self._steps, "batch": batch, "entropy": entropy,
             "hyper-parameters": list(network.hyper.names), "data": [self._train.digest(), self._valid.digest()],
             "weights": sum(weight.numel() for weight in network.weights()),
-            **_settings("optimizer", self._optimizer), **_settings("tuning_optimizer", self._tuning_optimizer),
-            **_settings("scheduler", self._scheduler),
+            **settings_of("optimizer", self._optimizer),
+            **settings_of("tuning_optimizer", self._tuning_optimizer), **settings_of("scheduler", self._scheduler),
         })  # fmt: skip
         self._path = None if state is None else Path(state)
         if self._path is not None and self._path.exists():
@@ -249,27 +249,6 @@ class Training:
             self._online.load_state_dict(content["online"])
         self._tunings = content["tunings"]
         self.rounds = [RoundOfTraining(**line) for line in content["rounds"]]
-
-
-def _settings(what: str, part: Any) -> dict[str, Any]:
-    """The class of an optimizer or a scheduler and its settings before the first step, as far as JSON has them."""
-    if part is None:
-        return {}
-    state = part.state_dict()
-    groups = state.get("param_groups", [state])
-    found = {f"{what}: class": type(part).__name__}
-    for number, group in enumerate(groups):
-        place = f"{what}[{number}]" if len(groups) > 1 else what
-        found |= {f"{place}: {name}": value for name, value in group.items() if name != "params" and _is_plain(value)}
-    return found
-
-
-def _is_plain(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except TypeError:
-        return False
-    return True
 
 
 class _Data:
