@@ -143,6 +143,17 @@ class TestQueue:
             with pytest.raises(SpaceError, match=words):
                 action(config)
 
+    @pytest.mark.parametrize("given", [["adam"], ("adam",), ["adam", "sgd"], [], [["adam"]]])
+    def test_a_list_is_not_one_of_the_choices_that_are_in_it(self, given):
+        """ConfigSpace answers for each part of a list; a list that was taken as a value could not be encoded later."""
+        space = ss.space(kind=["adam", "sgd"], x=(0.0, 1.0))
+        study = ss.Study(space, budget="9 evaluations", method="random")
+        for action in (study.enqueue, lambda config: study.add(config, 1.0)):
+            with pytest.raises(SpaceError, match=r"'kind' is .*, outside of"):
+                action({"kind": given, "x": 0.5})
+        with pytest.raises(SpaceError, match=r"the guess of 'kind' is .*, outside of"):
+            ss.Study(space, budget="9 evaluations", method="random", guess={"kind": given})
+
     def test_a_constant_is_completed_by_what_the_values_become(self):
         space = ss.space(ss.when("pad", kernel=(3, 3)), kernel=[(3, 3), (5, 5)], pad=1)
         study = ss.Study(space, budget="9 evaluations", method="random")

@@ -1,6 +1,7 @@
 """Mistakes of the first hour, and the messages that they give: what was given, what is allowed, what to write."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 import shoestring as ss
 from shoestring.cli import main
-from shoestring.errors import EverythingFailed, MethodError, ObjectiveError, SpaceError
+from shoestring.errors import EverythingFailed, MethodError, ObjectiveError, ReadingError, SpaceError, StorageError
 
 SPACE = {"x": (0.0, 1.0), "width": (1, 8)}
 
@@ -39,6 +40,88 @@ def test_a_rule_in_place_of_a_range():
 def test_a_dictionary_or_a_tuple_as_reading(reading):
     with pytest.raises(EverythingFailed, match=r"not a number.*ss\.Reading\(|has no value.*ss\.Reading\("):
         tune(lambda trial: reading)
+
+
+def test_an_objective_that_forgets_to_return():
+    with pytest.raises(EverythingFailed, match=r"the reading is None.*must return, yield or report its loss"):
+        tune(lambda trial: None)
+
+
+def test_an_objective_that_computes_with_the_trial():
+    with pytest.raises(EverythingFailed, match=r"'Trial' and 'int' \(test_newcomers\.py:\d+\); trial\.config has 'w"):
+        tune(lambda x: x * 2)
+
+
+def sized(trial):
+    return ss.Reading(trial.config["x"], size=1 - trial.config["x"])
+
+
+TWO = {"value": "min", "size": "min"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objectives": "loss"}, r"objectives is 'loss'.*: \{'loss': 'min'\}$"),
+        ({"objectives": ["value", "size"]}, r"with their mode: \{'value': 'min', 'size': 'min'\}$"),
+        ({"objectives": 2}, r"objectives is 2.*: \{'error': 'min', 'speed': 'max'\}$"),
+        ({"objectives": {"value": "minimise"}}, "mode 'minimise'; it must be 'min' or 'max'"),
+        ({"objectives": TWO, "mode": "max"}, r"mode is 'max' and there are objectives"),
+        ({"objectives": TWO, "method": "cmaes"}, r"CMAES cannot handle 2 objectives; these methods can: .*\bgp\b"),
+        ({"constraints": "size < 0.5"}, r"it must give bounds by name: \{'size': '< 0\.5'\}$"),
+        ({"constraints": ["size <= 0.5", "value<1"]}, r"by name: \{'size': '<= 0\.5', 'value': '<1'\}$"),
+        ({"constraints": [lambda trial: 1]}, r"by name: \{'memory': '<= 8'\}$"),
+        ({"constraints": {"size": 0.5}}, r"on 'size' is 0\.5; write a comparison and a number, such as '<= 8'"),
+    ],
+)
+def test_goals_in_a_form_of_another_library(options, words):
+    with pytest.raises(MethodError, match=words):
+        tune(sized, **options)
+
+
+@pytest.mark.parametrize("reading", [(1.0, 0.5), {"value": 1.0}, ss.Reading(1.0, error=0.5)])
+def test_a_reading_without_all_objectives(reading):
+    with pytest.raises(EverythingFailed, match=r"give ss\.Reading\(value=\.\.\., size=\.\.\.\)"):
+        tune(lambda trial: reading, objectives=TWO)
+
+
+def test_the_best_of_several_objectives():
+    study = tune(sized, objectives=TWO)
+    with pytest.raises(MethodError, match=r"no single best configuration: study\.front .*study\.knee\(\)"):
+        _ = study.best
+    with pytest.raises(MethodError, match=r"'speed' is not an objective of this study; they are value, size"):
+        study.pick(speed=1)
+
+
+def test_constraints_that_no_reading_fulfils():
+    with pytest.raises(EverythingFailed, match=r"none of the 3 readings fulfils.*misses size <= -1 by 1\."):
+        tune(sized, constraints={"size": "<= -1"})
+
+
+@pytest.mark.parametrize(
+    ("past", "error", "words"),
+    [
+        ("old.db", StorageError, r"there is no storage old\.db; give the file"),
+        (3, ReadingError, r"past is 3; give a storage such as 'team\.db', an ss\.Study, 'auto'"),
+    ],
+)
+def test_a_past_that_is_not_there(past, error, words):
+    with pytest.raises(error, match=words):
+        tune(past=past)
+
+
+@pytest.mark.parametrize(
+    ("guess", "words"),
+    [
+        ({"lr": 0.1}, r"the guess has 'lr', which is not a parameter that can vary; these are width, x"),
+        ({"x": 3.0}, r"the guess of 'x' is 3\.0, outside of 0\.0 to 1\.0$"),
+        ({"width": 2.5}, r"the guess of 'width' is 2\.5, outside of the whole numbers 1 to 8$"),
+        ([{"x": 0.1}], r"give values by the names of parameters, such as guess=\{'lr': 3e-3\}"),
+    ],
+)
+def test_a_guess_outside_of_the_space(guess, words):
+    with pytest.raises(SpaceError, match=words):
+        tune(guess=guess)
 
 
 def test_a_parameter_that_the_space_does_not_have():
@@ -113,6 +196,48 @@ def test_a_script_that_reads_its_arguments_when_it_is_imported(tmp_path, monkeyp
     assert result.exit_code == 2
     assert "train.py ended while it was imported" in result.output
     assert "shoestring run --param lr=log:1e-4:1 -- python train.py --lr {lr}" in result.output
+
+
+SWEEPS = {
+    "misspelt": (
+        "objective: train.py:train\nspaces: {x: 0.0:1.0}\n",
+        r"'spaces' of a sweep .*; did you mean 'space'\?.* max_resource,",
+    ),
+    "no budget": (
+        "command: [python, -c, 'print({x})']\nspace: {x: 0.0:1.0}\n",
+        r"say how much may be spent: --budget '300 steps'.*, or budget: in s\.yaml",
+    ),
+    "a text": (
+        "command: python t.py {x}\nbudget: 9 evaluations\nspace: {x: 0.0:1.0}\n",
+        r"give a list of arguments, such as \['python', 't\.py', '\{x\}'\]",
+    ),
+    "no metric": (
+        "program: t.py\nmethod: bayes\nparameters: {x: {min: 0.1, max: 1}}\n",
+        r"the sweep has no metric; .*metric: \{name: loss\}",
+    ),
+    "no program": (
+        "program: t.py\nmetric: {name: a}\nparameters: {x: {values: [1, 2]}}\n",
+        r"there is no file t\.py in .*, where the command would be run",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SWEEPS)
+def test_a_sweep_file_that_cannot_be_run(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text, words = SWEEPS[case]
+    (tmp_path / "s.yaml").write_text(text)
+    result = command("run", "s.yaml", *(() if case == "no budget" else ("--budget", "3 evaluations")))
+    assert result.exit_code == 2
+    assert re.search(words, result.output)
+    assert not (tmp_path / "shoestring.db").exists()
+
+
+def test_a_command_without_the_dashes_before_it():
+    result = command("run", "--budget", "3 evaluations", "--param", "lr=0:1", "python", "train.py", "--lr", "{lr}")
+    assert result.exit_code == 2
+    assert "write two dashes before the command that is tuned: shoestring run OPTIONS -- python ..." in result.output
+    assert "Did you mean '--budget'?" in command("run", "train.py:train", "--budgt", "3").output
 
 
 SCRIPT = """

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
@@ -205,12 +205,27 @@ def test_failures():
         ({"scoring": ["accuracy", "f1"]}, MethodError, "one metric"),
         ({"space": {"C": stats.expon()}}, SpaceError, "expon"),
         ({"method": "hyperban"}, MethodError, "hyperband"),
+        ({"past": "auto"}, MethodError, "has no storage"),
+        ({"guess": {"c": 1.0}}, SpaceError, "guess has 'c'"),
     ],
 )
 def test_what_cannot_be_says_what_to_do(options, kind, words):
     arguments = {"space": SPACE, "budget": 2, **options}
     with pytest.raises(kind, match=words):
         BudgetSearchCV(SVC(), **arguments).fit(X, Y)
+
+
+def test_it_learns_from_earlier_searches_and_a_guess():
+    scalers = [StandardScaler(), MinMaxScaler()]
+    space = {"svc__C": ss.log(1e-2, 1e2), "scale": scalers}
+    pipe = Pipeline([("scale", StandardScaler()), ("svc", SVC())])
+    first = BudgetSearchCV(pipe, space, budget=6, cv=3, random_state=0).fit(X, Y)
+    again = BudgetSearchCV(pipe, space, budget=6, cv=3, past=[first.study_], guess={"scale": scalers[1], "svc__C": 3.0})
+    trials = clone(again).fit(X, Y).study_.trials
+    assert trials[0].config == {"svc__C": 3.0, "scale": f"1: {scalers[1]}"}
+    planned = [entry["config"] for entry in again.fit(X, Y).study_.history.opened.plan if entry["origin"] != "guess"]
+    assert planned
+    assert all(config in [trial.config for trial in first.study_.trials] for config in planned)
 
 
 def test_it_is_an_estimator_with_all_its_parameters():

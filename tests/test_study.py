@@ -28,6 +28,7 @@ from shoestring.logs.memory import MemoryLog
 from shoestring.methods.bibliography import bibtex_of
 from shoestring.methods.registry import names
 from shoestring.testing.laws import check_budget_law
+from shoestring.views.states import condition
 from tests.stored import edit
 
 SPACE = {"x": (0.0, 1.0)}
@@ -142,6 +143,14 @@ class TestBudget:
         study.fail(first, "broke at once")
         assert study.ask() is not None, "what a failure did not use is granted again"
         study.tell(second, 1.0)
+
+    def test_a_stopped_study_gives_nothing_more_and_says_why(self):
+        study = study_of("18 steps", method="random")
+        study.tell(study.ask(), 1.0)
+        study.stop("the model is good enough")
+        assert study.ask() is None
+        assert (study.state, condition(study)) == ("finished", "stopped")
+        assert "the model is good enough" in study.reason
 
     def test_a_reading_that_costs_more_than_is_left_does_not_count(self):
         study = study_of(Budget(cost=3.0), method="random", max_resource=None)

@@ -35,7 +35,7 @@ from shoestring.core.decisions import Method
 from shoestring.core.events import Closed
 from shoestring.errors import EverythingFailed
 from shoestring.executors import Simulated
-from shoestring.spaces.serialisation import serialised
+from shoestring.spaces.serialisation import serialise
 
 Result = dict[str, Any]
 # Enough for every comparison, and half of the size of all digits.
@@ -63,7 +63,7 @@ class Task:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Identify the task by everything that its runs depend on, besides its name."""
-        space = hashlib.sha256(json.dumps(serialised(self.space), sort_keys=True, default=str).encode())
+        space = hashlib.sha256(json.dumps(serialise(self.space), sort_keys=True, default=str).encode())
         return {"max_resource": self.max_resource, "mode": self.mode, "space": space.hexdigest()[:12],
                 "version": self.version}  # fmt: skip
 

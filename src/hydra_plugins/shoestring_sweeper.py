@@ -27,6 +27,8 @@ class ShoestringSweeperConf:
     storage: str = "shoestring.db"
     name: Any = None
     seed: int = 0
+    past: Any = None
+    guess: Any = None
     workers: int = 1
     target: Any = None
     patience: Any = None

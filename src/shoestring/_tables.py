@@ -35,11 +35,11 @@ def pairs_table(title: str, pairs: Mapping[str, Any]) -> str:
     >>> pairs_table("Budget", {"steps": 300})
     '<table><caption>Budget</caption><tr><th>steps</th><td>300</td></tr></table>'
     """
-    rows = "".join(f"<tr><th>{escape(str(name))}</th><td>{_shown(value)}</td></tr>" for name, value in pairs.items())
+    rows = "".join(f"<tr><th>{escape(str(name))}</th><td>{_text(value)}</td></tr>" for name, value in pairs.items())
     return f"<table><caption>{escape(title)}</caption>{rows}</table>"
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "<br>".join(f"{escape(str(name))} = {_shown(part)}" for name, part in value.items())
+        return "<br>".join(f"{escape(str(name))} = {_text(part)}" for name, part in value.items())
     return escape(f"{value:.6g}" if isinstance(value, float) else str(value))

@@ -26,9 +26,9 @@ from shoestring.core.study_parts import HasFront, HasRemarks
 from shoestring.core.verification import Verification, verified
 from shoestring.display.live import watch
 from shoestring.errors import MethodError, ReadingError
-from shoestring.exchange.optuna_trials import exported_to_optuna, options_from_optuna
+from shoestring.exchange.optuna_trials import export_to_optuna, options_from_optuna
 from shoestring.logs import open_log
-from shoestring.logs.addresses import shown
+from shoestring.logs.addresses import hide_password
 from shoestring.methods.opening import (
     check_goals,
     check_options,
@@ -43,16 +43,16 @@ from shoestring.objectives.checks import warn_of_another_objective
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
 from shoestring.objectives.trial_files import best_folder, folder_of, steps_without_checkpoint
-from shoestring.past.opening import Past, plan_of
+from shoestring.past.opening import Asked, Past, plan_of
 from shoestring.running.callbacks import Callbacks
 from shoestring.running.detached import Detached
 from shoestring.running.housekeeping import HasHousekeeping
-from shoestring.running.interruption import explained_interrupt
+from shoestring.running.interruption import explain_interrupt
 from shoestring.running.loop import default_executor, drive
-from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
+from shoestring.running.options import RUN_PARAMETERS, RunOptions, read_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
-from shoestring.spaces.serialisation import serialised
+from shoestring.spaces.serialisation import serialise
 from shoestring.views.states import study_line
 from shoestring.views.trial_rows import HasTables
 
@@ -104,9 +104,9 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         chosen, note = chosen_method(method, limits, max_resource)
         mode = check_goals(objectives, constraints, mode, recommend, chosen)
         log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
-        plan = plan_of(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1))
+        plan = plan_of(Asked(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1)))
         opened = Opened(
-            0.0, serialised(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
+            0.0, serialise(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
             objectives and dict(objectives), dict(constraints or {}) or None, plan=plan.entries,
         )  # fmt: skip
         number, history = created_or_found(log, name, chosen, opened)
@@ -114,7 +114,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
         self._journal.current_method()
-        self._message = plan.note_after(note) if history else plan.note_on(self.history.opened, past)
+        self._message = plan.note_of_new(note, past) if history else plan.note_on(self.history.opened, past)
         self.budget = limits
         start_with(self._journal, initial)
 
@@ -133,7 +133,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     @classmethod
     def _stored(cls, storage: str | Path | EventLog, name: str | None, follow: bool) -> Study:
         log = open_log(storage, create=False)
-        number, name = found_study(log, shown(storage), name)
+        number, name = found_study(log, hide_password(storage), name)
         study = cls.__new__(cls)
         study._message = ""
         study._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=follow)
@@ -148,7 +148,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     def to_optuna(self, storage: Any = None, name: str | None = None) -> Any:
         """The trials as a new Optuna study, in a storage of Optuna's or in memory; a warning names what is lost."""
-        return exported_to_optuna(self.name, self.history, self.events(), storage, name)
+        return export_to_optuna(self.name, self.history, self.events(), storage, name)
 
     @property
     def name(self) -> str:
@@ -208,7 +208,10 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     @property
     def state(self) -> str:
-        """One of "open" (ask gives a grant), "waiting" (only after a running trial reports) and "finished"."""
+        """Say what ``ask`` gives: "open" a grant, "waiting" one after a running trial reports, "finished" no more.
+
+        It is finished if its budget is spent, nothing is left to try, or it was stopped; ``reason`` says which.
+        """
         with self._current():
             answer = self._journal.peek()
         if isinstance(answer, Granted):
@@ -311,14 +314,14 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         started with, unless ``accept_objective`` is set.
         """
         refuse_while_loading()
-        run, limits = checked_options(options)
+        run, limits = read_options(options)
         limits.check_for(len(self.history.goals.names))
         if not run["accept_objective"]:
             warn_of_another_objective(self.name, self.history.opened.objective, objective)
         display = watch(self._journal, run["progress"], self._message)
         executor = run["executor"] or default_executor(run)
         callbacks = Callbacks(self, run["callbacks"])
-        with explained_interrupt(self._journal.log, self.repeats):
+        with explain_interrupt(self._journal.log, self.repeats):
             drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
         if not self.history.stopped:  # on request, perhaps before the first reading
             required_result(self.history)

@@ -17,7 +17,7 @@ from shoestring.objectives.checks import check_objective, place_of
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
 from shoestring.past.sources import Past
-from shoestring.running.options import RUN_PARAMETERS, RunOptions, checked_options
+from shoestring.running.options import RUN_PARAMETERS, RunOptions, read_options
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
 from shoestring.study import Study
@@ -75,7 +75,7 @@ def tune(
     """
     refuse_while_loading()
     check_objective(objective, max_resource, as_space(space))
-    checked_options(options)[1].check_for(len(objectives or ()))
+    read_options(options)[1].check_for(len(objectives) if isinstance(objectives, Mapping) else 0)
     study = Study(
         space,
         budget=budget,

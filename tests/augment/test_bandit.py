@@ -19,7 +19,7 @@ from shoestring.augment.policies import (
     POLICIES,
     Pair,
     Policy,
-    decoded,
+    decode,
     stage_of_levels,
 )
 from shoestring.augment.policy_set import PolicySet, policies_of
@@ -32,7 +32,7 @@ def plays_of(seed):
     rng = np.random.default_rng(seed)
     bandit, names = Bandit(), np.array(OPERATIONS)
     for policy in rng.integers(POLICIES, size=4000):
-        operations = names[decoded(policy)[0]]
+        operations = names[decode(policy)[0]]
         good, bad = np.isin(operations, ("Rotate", "Color")).sum(), (operations == "Invert").sum()
         bandit.update(int(policy), good - 2 * bad + rng.normal())
     return bandit
@@ -52,7 +52,7 @@ def test_every_policy_has_its_number():
     for index in range(0, POLICIES, 37):
         assert Policy.at(index).index == index
         assert Policy.parse(str(Policy.at(index))).index == index
-    operations, levels = decoded(np.arange(POLICIES))
+    operations, levels = decode(np.arange(POLICIES))
     assert len({*map(tuple, np.hstack([operations, levels]))}) == POLICIES
 
 
@@ -166,7 +166,7 @@ def test_the_ablations():
 
 def test_ties_are_not_broken_by_the_order_of_operations():
     kept = next_policies("eop", 5, Bandit(), np.zeros(PAIRS, dtype=np.int64), "mean", rng())
-    first = decoded(np.flatnonzero(kept))[0][:, 0]
+    first = decode(np.flatnonzero(kept))[0][:, 0]
     assert first.max() > 7
 
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from shoestring.augment.comparison import Plan, compare
 from shoestring.augment.datasets import read_dataset
-from shoestring.augment.evaluation import Evaluation, Recipe, cropped, cut_out, learning_rate, mirrored
+from shoestring.augment.evaluation import Evaluation, Recipe, crop, cut_out, learning_rate, mirror
 from shoestring.augment.policies import Policy
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.replicas import Replicas
@@ -43,7 +43,7 @@ def evaluation(policies=None, recipe=QUICK, **options):
 def test_a_crop_is_a_shift_with_zeros():
     torch.manual_seed(0)
     images = torch.arange(1, 1 + 200 * 2 * 25, dtype=torch.float32).view(200, 2, 5, 5)
-    found, shifts = cropped(images, 2), set()
+    found, shifts = crop(images, 2), set()
     padded = nn.functional.pad(images, (2,) * 4)
     for image, whole in zip(found, padded, strict=True):
         here = [(r, c) for r in range(5) for c in range(5) if torch.equal(whole[:, r : r + 5, c : c + 5], image)]
@@ -55,7 +55,7 @@ def test_a_crop_is_a_shift_with_zeros():
 def test_half_of_the_images_are_mirrored():
     torch.manual_seed(0)
     images = torch.rand(400, 1, 3, 4)
-    found = mirrored(images)
+    found = mirror(images)
     same, turned = ((found == other).all(dim=(1, 2, 3)) for other in (images, images.flip(3)))
     assert (same ^ turned).all()
     assert 140 < int(same.sum()) < 260

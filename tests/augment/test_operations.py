@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoestring[augment]'")
 from shoestring.augment.operations import DRAWS, apply_operation, apply_policies
-from shoestring.augment.policies import LEVELS, OPERATIONS, Policy, decoded
+from shoestring.augment.policies import LEVELS, OPERATIONS, Policy, decode
 from shoestring.errors import SpaceError
 
 SIZES = [(32, 32), (8, 11), (17, 40)]
@@ -111,7 +111,7 @@ def test_each_image_can_have_its_own_policy():
     rng = np.random.default_rng(0)
     images = torch.from_numpy(rng.integers(0, 256, (40, 3, 12, 9), dtype=np.uint8))
     before = images.clone()
-    operations, levels = decoded(rng.integers(22500, size=40))
+    operations, levels = decode(rng.integers(22500, size=40))
     draw = rng.random((2, 40, DRAWS))
     together = apply_policies(images, operations, levels, draw)
     for row in range(40):
@@ -122,7 +122,7 @@ def test_each_image_can_have_its_own_policy():
 
 def test_the_operations_are_applied_in_order():
     images = as_batch(pictures((16, 16), grey=False)[0])
-    operations, levels = decoded(Policy("Posterize", 9, "Invert", 9).index)
+    operations, levels = decode(Policy("Posterize", 9, "Invert", 9).index)
     expected = apply_operation(apply_operation(images, "Posterize", 9), "Invert", 9)
     assert torch.equal(apply_policies(images, operations, levels, np.zeros((2, 1, DRAWS))), expected)
 

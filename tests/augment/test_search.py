@@ -17,7 +17,7 @@ from torch import nn
 from shoestring.augment import Augment, Policy, search
 from shoestring.augment.images import as_floats, as_images
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import decoded
+from shoestring.augment.policies import decode
 from shoestring.augment.reward import TwinNetworks
 from shoestring.errors import BudgetError, MethodError, ObjectiveError, SpaceError, StorageError, StudyMismatch
 
@@ -70,7 +70,7 @@ def same(one, other):
 def test_the_identity_policy_gains_nothing(optimizer):
     images, labels = data()
     identity, bad = (
-        decoded(policy.index) for policy in (Policy("ShearX", 0, "Rotate", 0), Policy("Invert", 9, "Cutout", 9))
+        decode(policy.index) for policy in (Policy("ShearX", 0, "Rotate", 0), Policy("Invert", 9, "Cutout", 9))
     )
     twins = TwinNetworks(network(), optimizer, nn.functional.cross_entropy)
     schedule = torch.optim.lr_scheduler.ExponentialLR(twins.optimizer, 0.95)

@@ -141,6 +141,14 @@ for layers in range(1, 6):
         folder = os.path.dirname(peers.__file__).replace(os.path.join("suites", "early_readings"), "peers")
         script.write_text(self.SCRIPT.format(folder=folder))
         monkeypatch.setattr(peers, "command", lambda *given: [sys.executable, str(script)])
+        peers._process.cache_clear()
+        yield
+        if peers._process.cache_info().currsize:
+            process, complaints = peers._process(*peers.ELSEWHERE["DEHB"])
+            peers._process.cache_clear()
+            with process, complaints:
+                process.stdin.close()
+                assert process.wait() == 0, "without further tasks it ends"
 
     def test_it_asks_for_trainings_until_the_budget_is_spent(self, peer, played):
         ledger = Ledger(Falling(), {"epochs": [60.0, 104.0]})
@@ -148,9 +156,26 @@ for layers in range(1, 6):
             peers._spoken("DEHB", ledger, 0)
         assert ledger.found == {"epochs": [47.0, 46.0]}
 
+    def test_one_process_serves_all_runs_and_nothing_is_left_of_the_last_one(self, peer, played):
+        found = []
+        for _ in range(3):
+            ledger = Ledger(Falling(), {"epochs": [60.0]})
+            with pytest.raises(Spent):
+                peers._spoken("DEHB", ledger, 0)
+            found.append((ledger.found, dict(ledger.trained)))
+        assert found[0] == found[1] == found[2]
+        assert peers._process.cache_info().misses == 1
+
     def test_one_that_ends_early_is_an_error(self, peer, played):
         with pytest.raises(RuntimeError, match="DEHB ended before its budget"):
             peers._spoken("DEHB", Ledger(Falling(), {"epochs": [1e4]}), 0)
+
+    def test_one_that_is_slow_has_no_result_of_large_budgets(self, peer, played, monkeypatch):
+        monkeypatch.setattr(peers, "_code", lambda peer: "1")
+        monkeypatch.setattr(peers, "FEW_TRAININGS", {"DEHB": 1})
+        found = peers.errors("DEHB", "a task", 0, "epochs", (1, 2))
+        assert found[0] == 100 - 1 - 52
+        assert math.isnan(found[1])
 
     def test_its_space_is_plain_json(self):
         found = {one["name"]: one for one in json.loads(json.dumps(peers.described()))}
@@ -170,17 +195,39 @@ for layers in range(1, 6):
 
 
 class TestComparison:
+    # Two tasks, two seeds; c was played with one seed, and with 2 trainings only.
     FOUND = comparison.Found(
-        ["a", "b"], [2], np.array([[[[0.1], [0.4]], [[0.2], [0.5]]], [[[0.5], [0.2]], [[0.2], [np.nan]]]])
+        ["auto", "b", "c"],
+        [2, 5],
+        np.array(
+            [
+                [[[0.1, 0.1], [0.4, 0.2], [0.0, np.nan]], [[0.2, 0.2], [0.1, 0.1], [np.nan, np.nan]]],
+                [[[0.5, 0.3], [0.2, 0.2], [0.1, np.nan]], [[0.2, 0.1], [0.5, 0.4], [np.nan, np.nan]]],
+            ]
+        ),
     )
 
-    def test_errors_are_over_seeds_and_ranks_of_shared_seeds(self):
-        rows = {line.name: line for line in comparison._rows(self.FOUND)}
-        assert rows["a, 2 trainings: regret"].measured == pytest.approx(0.25)
-        assert rows["a, 2 trainings: regret"].error == pytest.approx(0.05)
-        assert (rows["b, 2 trainings: regret"].measured, rows["b, 2 trainings: regret"].n) == (pytest.approx(0.3), 1)
-        assert rows["a, 2 trainings: share above 0.3"].measured == 0.25
-        assert rows["a, 2 trainings: rank"].measured == rows["b, 2 trainings: rank"].measured == 1.5
+    @pytest.fixture
+    def rows(self):
+        return {line.name: line for line in comparison._rows(self.FOUND)}
+
+    def test_errors_are_over_seeds(self, rows):
+        assert rows["auto, 2 trainings: regret"].measured == pytest.approx(0.25)
+        assert rows["auto, 2 trainings: regret"].error == pytest.approx(0.05)
+        assert rows["auto, 2 trainings: share above 0.3"].measured == 0.25
+
+    def test_a_method_with_fewer_seeds_is_compared_on_those(self, rows):
+        assert (rows["c, 2 trainings: regret"].measured, rows["c, 2 trainings: regret"].n) == (pytest.approx(0.05), 1)
+        assert rows["auto - c, 2 trainings"].measured == pytest.approx(0.3 - 0.05)
+        assert rows["auto - b, 2 trainings"].measured == pytest.approx((0.3 - 0.3 + 0.2 - 0.3) / 2)
+        assert rows["auto - b, 2 trainings"].n == 2
+
+    def test_ranks_are_among_methods_with_all_seeds(self, rows):
+        assert rows["auto, 2 trainings: rank"].measured == rows["b, 2 trainings: rank"].measured == 1.5
+        assert "c, 2 trainings: rank" not in rows
+
+    def test_a_budget_that_a_method_was_not_played_with_has_no_rows_of_it(self, rows):
+        assert not [name for name in rows if "c, 5 trainings" in name]
 
     def test_a_quick_run_has_all_its_rows(self, played):
         rows = {line.name for line in comparison.epochs(Options(1, quick=True))}

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import shoestring as ss
 from shoestring.cli import main
-from shoestring.cli.run import _named_for as named_for
+from shoestring.cli.run import _name_for as named_for
 from shoestring.cli.space_options import space_of
 from shoestring.core.workers import DETACHED
 from shoestring.errors import SpaceError

@@ -127,6 +127,11 @@ def test_a_sweep_of_our_own_may_name_a_function(folder):
     assert {name: type(value) for name, value in first.items()} == {
         "x": float, "layers": int, "width": int, "act": str, "k": int,
     }  # fmt: skip
+    learnt = "past: auto\nguess: {k: 2, layers: 3}\nseed: 1\n"
+    run(f"{ranges}{learnt}objective: own.py:f\nbudget: 5 evaluations\nname: learnt\n")
+    study = ss.Study.load("shoestring.db", "learnt")
+    assert (study.trials[0].config["k"], study.trials[0].config["layers"]) == (2, 3)
+    assert {entry["origin"] == "guess" for entry in study.history.opened.plan} == {True, False}
 
 
 def config_space(**spec):
@@ -221,7 +226,7 @@ def test_what_a_grid_of_wandb_costs_follows_from_its_values():
         ({"parameters": {"x": {"distribution": ["beta"]}}}, "of the parameter x"),
         ({"metric": {"name": "loss", "impute": "worst"}}, "'impute' of metric"),
         ({"metric": {"name": "loss", "goal": "best"}}, "minimize or maximize"),
-        ({"metric": None}, "metric is None"),
+        ({"metric": None}, "the sweep has no metric"),
         ({"program": None}, "program is None"),
         ({"command": "python t.py"}, "it must be a list"),
         ({"command": ["a", "${args_json_file}"]}, "args_json_file"),

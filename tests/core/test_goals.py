@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import shoestring as ss
@@ -9,6 +10,8 @@ from shoestring.core.events import Opened, from_json, to_json
 from shoestring.core.goals import constraint_on, goals
 from shoestring.core.history import History
 from shoestring.core.readings import checked_reading
+from shoestring.core.recommendation import recommended
+from shoestring.core.trial_record import TrialRecord
 from shoestring.errors import CorruptLog, EverythingFailed, MethodError, ReadingError, StudyMismatch
 
 SPACE = {"x": (0.0, 1.0)}
@@ -192,3 +195,29 @@ def test_goals_in_a_log_are_checked(event, words):
 def test_names_that_readings_cannot_tell_apart_are_refused(given, words):
     with pytest.raises(MethodError, match=words):
         goals(**given)
+
+
+@pytest.mark.parametrize("rule", ["best", "median", "last"])
+def test_a_recommendation_that_follows_the_readings_is_that_of_all_of_them(rule):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        study = study_of(constraints={"memory": "<= 8"}, max_resource=30, recommend=rule)
+        kept = {}
+        grant = study.ask()
+        for step in range(1, grant.until + 1):
+            value, memory = float(rng.integers(5)), int(rng.integers(5, 12))
+            study.tell(grant, {step: ss.Reading(value, memory=memory)})
+            kept[step] = value, memory
+            feasible = {step: value for step, (value, memory) in kept.items() if memory <= 8}
+            everything = {step: value for step, (value, _) in kept.items()}
+            assert study.trials[0].recommended == recommended(rule, feasible or everything)
+
+
+def test_a_reading_is_not_compared_with_all_before_it(monkeypatch):
+    """A constraint costs a few lookups for each reading, however many steps a trial has."""
+    asked = []
+    is_feasible = TrialRecord.is_feasible
+    monkeypatch.setattr(TrialRecord, "is_feasible", lambda trial, step: asked.append(step) or is_feasible(trial, step))
+    study = study_of(constraints={"memory": "<= 8"}, max_resource=200)
+    study.add({"x": 0.5}, [ss.Reading(1 / step, memory=7 + step % 3) for step in range(1, 201)])
+    assert len(asked) < 6 * 200

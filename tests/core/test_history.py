@@ -10,9 +10,9 @@ from shoestring.core.history import History
 from shoestring.core.readings import Reading
 from shoestring.errors import CorruptLog, MethodError
 from shoestring.spaces.definition import as_space
-from shoestring.spaces.serialisation import serialised
+from shoestring.spaces.serialisation import serialise
 
-SPACE = serialised(as_space({"x": (0.0, 1.0)}))
+SPACE = serialise(as_space({"x": (0.0, 1.0)}))
 OPENED = Opened(10.0, SPACE, {"class": "x"}, {"steps": 10}, "min", 9, 0)
 GRANTED = Granted(11.0, 0, 0, 0, 7, 0, 3, "new", "w", config={"x": 0.5})
 REPORTED = Reported(12.0, 0, 1, 0.25)

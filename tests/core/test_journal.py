@@ -217,7 +217,7 @@ class TestClockThatIsSet:
                     clock.now += 5
                 day.now += jump * (step == 4 and journal is one)
                 journal.report(0 if journal is one else 1, step, 0.5)
-        assert one.history.ledger.seconds == pytest.approx(75.0, abs=10.0), "one step at most is counted otherwise"
+        assert one.history.ledger.seconds == pytest.approx(75.0, abs=10.0), "at most one step is counted differently"
 
 
 class TestReport:

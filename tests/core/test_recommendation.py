@@ -12,7 +12,7 @@ from shoestring.core.recommendation import RULES, Advice, advised_best
 from shoestring.errors import MethodError, StudyMismatch
 from shoestring.logs.memory import MemoryLog
 from shoestring.spaces.definition import as_space
-from shoestring.spaces.serialisation import serialised
+from shoestring.spaces.serialisation import serialise
 
 SPACE = {"x": (0.0, 1.0)}
 # Few distinct values, so that ties are common; steps with gaps, as ask and tell gives them.
@@ -23,7 +23,7 @@ ARMS = st.lists(st.lists(CURVES, min_size=1, max_size=3), min_size=1, max_size=5
 def history_of(arms, mode, rule, most=100):
     """A history in which the trials of each arm have the given readings, reported in turns."""
     history, trials = History(), []
-    history.apply(Opened(0.0, serialised(as_space(SPACE)), {}, {"steps": 10**6}, mode, most, 0, recommend=rule))
+    history.apply(Opened(0.0, serialise(as_space(SPACE)), {}, {"steps": 10**6}, mode, most, 0, recommend=rule))
     for arm, curves in enumerate(arms):
         for replicate, curve in enumerate(curves):
             config = None if replicate else {"x": arm / 10}

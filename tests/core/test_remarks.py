@@ -92,12 +92,12 @@ def test_tables_and_records_have_what_was_said():
     assert frame["attribute.state"][0] == "mine"
     assert set(study.frame().columns) >= {"comment", "shape", "ratio"}
     from shoestring.views.records import trial_record
-    from shoestring.views.selection import selected
+    from shoestring.views.selection import select
 
     assert json.loads(json.dumps(trial_record(study.trials[0])))["attributes"]["state"] == "mine"
-    assert selected(study.trials, 1.0, "attribute.state=mine") == [study.trials[0]]
-    assert {t.state for t in selected(study.trials, 1.0, "failed=true")} == {"failed"}
-    assert len(selected(study.trials, 1.0, "comment=fine", "-ratio")) > 3
+    assert select(study.trials, 1.0, "attribute.state=mine") == [study.trials[0]]
+    assert {t.state for t in select(study.trials, 1.0, "failed=true")} == {"failed"}
+    assert len(select(study.trials, 1.0, "comment=fine", "-ratio")) > 3
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_what_a_trial_shows_outlives_its_checkpoints(tmp_path):
         return trial.config["x"]
 
     study = ss.tune(paint, SPACE, budget="5 evaluations", method="random", storage=tmp_path / "s.db", keep=1)
-    from shoestring.objectives.trial_files import shown_files
+    from shoestring.objectives.trial_files import list_files_to_show
 
     for trial in study.trials:
-        assert [file.read_text() for file in shown_files(study.files, trial)] == ["<svg/>"]
+        assert [file.read_text() for file in list_files_to_show(study.files, trial)] == ["<svg/>"]
     weights = {path.relative_to(study.files).parts[0] for path in study.files.rglob("weights")}
     assert weights == {f"trial-{study.best.trial}"}

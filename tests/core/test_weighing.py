@@ -8,7 +8,9 @@ from shoestring.core.grants import next_grant
 from shoestring.core.pareto import contribution_ranks, contributions, domination_ranks
 from shoestring.core.weighing import seen, unable_part, weights
 from shoestring.errors import MethodError
+from shoestring.methods.forecast import readings as forecast_readings
 from shoestring.methods.registry import named, names
+from shoestring.models.continued_process import ContinuedProcess
 from shoestring.samplers import TPE, GaussianProcess, Random
 from shoestring.schedulers import ASHA
 
@@ -161,3 +163,42 @@ def test_what_is_seen_does_not_depend_on_caches():
     first = next_grant(study._journal.current_method(), study.history, "", study.history.now)
     study.history.drop_caches()
     assert next_grant(study._journal.current_method(), study.history, "", study.history.now) == first
+
+
+@pytest.mark.parametrize("most_readings", [2000, 100], ids=["all", "some are left out"])
+def test_a_process_that_is_continued_decides_as_one_that_is_built_from_nothing(monkeypatch, most_readings):
+    """Every decision sees other losses, but the matrices of the process are kept: over blocks, and with workers."""
+    built = []
+    make = ContinuedProcess._take_block
+    monkeypatch.setattr(ContinuedProcess, "_take_block", lambda self, block: built.append(block) or make(self, block))
+    monkeypatch.setattr(forecast_readings, "_MOST_READINGS", most_readings)
+    study = ss.Study(SPACE, budget="400 steps", max_resource=9, method="forecast", objectives=TWO)
+    while grants := study.ask(3):
+        for grant in grants:
+            x, y = grant.config["x"], grant.config["y"]
+            study.tell(grant, {grant.until: {"error": (x - 0.3) ** 2 + 1 / grant.until, "speed": y - x}})
+        if len(study.history.readings) > 130:
+            break
+    assert 0 < len(built) < 10, "blocks are not computed at every decision"
+    method, history = study._journal.current_method(), study.history
+    kept = next_grant(method, history, "", history.now)
+    history.drop_caches()
+    assert next_grant(method, history, "", history.now) == kept
+
+
+def test_a_process_with_another_past_is_not_continued():
+    X = np.random.default_rng(0).random((20, 2))
+
+    def process(*readings):
+        made = ContinuedProcess(X, 9)
+        for column, step in readings:
+            made.add(column, step)
+        return made
+
+    first, longer, other = process((0, 1), (1, 1)), process((0, 1), (1, 1), (0, 2)), process((1, 1), (0, 1), (0, 2))
+    first.whiten(np.array([0.5, -0.5]))
+    assert other.after(first) is other
+    assert longer.after(first) is first
+    u = np.array([0.5, -0.5, 0.1])
+    assert first.whiten(u)[0] == pytest.approx(longer.whiten(u)[0])
+    assert process((0, 1)).after(first) is not first, "it has fewer readings"

@@ -169,7 +169,7 @@ def test_an_alarm_at_any_moment_leaves_no_timer_behind():
             trace, lines = ring_at(line)
             sys.settrace(trace)
             with suppress(TimeIsUp):
-                inline.interrupted_at(ticks() + 100, lambda: None)
+                inline.interrupt_at(ticks() + 100, lambda: None)
             sys.settrace(tracing)
             assert signal.getsignal(signal.SIGALRM) is harmless
             assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -181,4 +181,4 @@ def test_an_alarm_at_any_moment_leaves_no_timer_behind():
 
 def test_a_deadline_that_has_passed_is_noticed_at_once():
     with pytest.raises(TimeIsUp):
-        inline.interrupted_at(ticks() - 1, lambda: time.sleep(30))
+        inline.interrupt_at(ticks() - 1, lambda: time.sleep(30))

@@ -17,7 +17,7 @@ from hydra.core.config_search_path import ConfigSearchPath
 
 import shoestring as ss
 from shoestring.errors import SpaceError
-from shoestring.integrations.hydra_sweep import parameters_of, written
+from shoestring.integrations.hydra_sweep import as_override, parameters_of
 from shoestring.spaces.definition import space
 
 PROGRAM = """
@@ -96,6 +96,12 @@ def test_jobs_are_stopped_early_and_go_on_from_their_checkpoints(folder):
     assert run(folder, "-m", "act=relu,tanh", "hydra.sweeper.budget=50 steps").returncode == 0
     assert stored(folder).spent.steps == 50
     assert stored(folder).verify().ok
+
+    again = "hydra.sweeper.name=again", "hydra.sweeper.past=[shoestring.db]", "+hydra.sweeper.guess.layers=3"
+    done = run(folder, "-m", "act=relu,tanh", "hydra.sweeper.seed=1", *again)
+    assert done.returncode == 0, done.stderr
+    assert stored(folder, "again").trials[0].config["layers"] == 3
+    assert {entry["origin"] == "guess" for entry in stored(folder, "again").history.opened.plan} == {True, False}
 
 
 def test_the_program_trains_once_without_multirun(folder):
@@ -243,7 +249,7 @@ def test_what_is_typed_counts_instead_of_the_configuration(loader):
 def test_values_survive_an_override(loader, value):
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    parsed = OverridesParser.create(config_loader=loader).parse_override(f"x={written(value)}")
+    parsed = OverridesParser.create(config_loader=loader).parse_override(f"x={as_override(value)}")
     assert parsed.value() == value
     assert not parsed.is_sweep_override()
 

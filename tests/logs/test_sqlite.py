@@ -14,7 +14,7 @@ import shoestring as ss
 from shoestring import Study
 from shoestring.errors import Conflict, CorruptLog, MethodError, NewerLog, OlderLog, StorageError, StudyNotFound
 from shoestring.logs import SqliteLog, open_log
-from shoestring.logs.repair import cut, examined
+from shoestring.logs.repair import cut, examine
 from shoestring.testing.logs import OPENED, REPORTED
 from tests.stored import edit, execute, seal
 
@@ -268,12 +268,12 @@ def test_damage_is_reported_with_the_last_good_event_and_can_be_cut_off(tmp_path
     with pytest.raises(CorruptLog, match=r"the last good one is event 12.*shoestring repair"):
         Study.load(storage, "study")
     assert storage.read_bytes() == damaged
-    kept = cut(storage, examined(storage))
+    kept = cut(storage, examine(storage))
     assert kept.read_bytes() == damaged
     assert Study.load(storage, "study").events() == events[:13]
     assert Study.load(storage, "unharmed").state == "finished"
     assert len(finished(storage).trials) == trials
-    assert cut(storage, examined(storage)) != kept
+    assert cut(storage, examine(storage)) != kept
 
 
 def test_what_is_left_of_a_torn_file_is_saved(tmp_path):
@@ -286,7 +286,7 @@ def test_what_is_left_of_a_torn_file_is_saved(tmp_path):
     with storage.open("r+b") as file:
         file.seek(storage.stat().st_size // 2)
         file.write(b"\xff" * 8192)
-    (found,) = examined(storage)
+    (found,) = examine(storage)
     assert found.problem
     cut(storage, [found])
     saved = Study.load(storage, "study").events()
@@ -322,7 +322,7 @@ def test_a_file_that_cannot_be_opened_because_of_damage_is_not_called_good(tmp_p
     storage.write_bytes(changed)
     with pytest.raises(CorruptLog, match="shoestring repair"):
         Study.load(storage, "study")
-    (found,) = examined(storage)
+    (found,) = examine(storage)
     assert "the file is damaged" in found.problem
     cut(storage, [found])
     assert Study.load(storage, "study").events() == events
@@ -339,7 +339,7 @@ def test_what_cannot_be_repaired_is_an_error_of_ours(tmp_path, what):
         finished(tmp_path / "a.db")
         storage.write_bytes((tmp_path / "a.db").read_bytes().replace(b"WITHOUT ROWID", b"WITHOUT RO\xd7ID"))
     with pytest.raises(StorageError, match=r"nothing can be read|is a folder"):
-        examined(storage)
+        examine(storage)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can mount a file system")
@@ -352,7 +352,7 @@ def test_a_storage_on_a_read_only_file_system_can_be_examined_but_not_written(tm
         pytest.skip("nothing can be mounted here")
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", mounted], check=True)
-        (found,) = examined(mounted / "a.db")
+        (found,) = examine(mounted / "a.db")
         assert not found.problem
         with pytest.raises(StorageError, match="make sure that the file and its folder can be written"):
             Study.load(mounted / "a.db").ask()

@@ -17,7 +17,7 @@ import shoestring as ss
 from shoestring.core.events import Adopted
 from shoestring.errors import CommandError, EverythingFailed, ObjectiveError
 from shoestring.executors.processes import Processes
-from shoestring.objectives.command.definition import Command, recorded_command
+from shoestring.objectives.command.definition import Command, command_from_log
 from shoestring.objectives.command.process import CommandProcess
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups need a Unix system")
@@ -399,7 +399,7 @@ def test_a_parameter_with_the_name_of_a_placeholder_is_refused():
 def test_the_log_holds_the_command(caplog):
     command = sh("echo $1", value=None)
     study = ss.tune(command, SPACE, budget="1 evaluations")
-    assert recorded_command(study.history.opened.objective) == command == pickle.loads(pickle.dumps(command))
+    assert command_from_log(study.history.opened.objective) == command == pickle.loads(pickle.dumps(command))
     study.budget = "2 evaluations"
     study.run(command)
     assert not caplog.records
@@ -420,7 +420,7 @@ def test_the_log_holds_the_command(caplog):
 )
 def test_a_command_in_a_storage_is_checked(place):
     with pytest.raises(ObjectiveError, match="cannot be used"):
-        recorded_command(place)
+        command_from_log(place)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

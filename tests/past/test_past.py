@@ -1,4 +1,4 @@
-"""Which past studies count, what is taken from them, and what is said about it."""
+"""Past studies: which of them count, what is taken from them, and the messages about it."""
 
 import itertools
 import json
@@ -14,9 +14,11 @@ from hypothesis import given, settings, strategies as st
 import shoestring as ss
 from shoestring.cli import main
 from shoestring.core.planned import verdict
+from shoestring.core.weighing import seen
 from shoestring.errors import ReadingError, ShoestringError, SpaceError
 from shoestring.executors import Simulated
 from shoestring.logs import MemoryLog
+from shoestring.methods.registry import named
 from shoestring.past.correspondence import Correspondence
 from shoestring.past.guesses import SD, guessed
 from shoestring.past.planning import _greedy
@@ -125,6 +127,18 @@ def test_a_damaged_study_is_left_out_and_the_others_are_used(tmp_path):
     assert "past: 1 of 2 studies" in study._message
     assert re.search(r"left out: damaged, .*event \d+ was damaged", study._message)
     assert len(plan(study)) == 3
+
+
+def test_a_named_past_of_no_use_is_a_warning(tmp_path, caplog, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    past_study({"x": (0.0, 1.0), "lr": (2.0, 3.0)}, storage=tmp_path / "team.db", name="far")
+    ss.Study(SPACE, budget="9 evaluations", storage=tmp_path / "team.db", past="auto")
+    assert not caplog.records, "the first study of a storage has none before it"
+    new(past="team.db")
+    assert [record.getMessage() for record in caplog.records] == [
+        "past: 0 of 2 studies of team.db: 0 configurations planned; left out: far, all of it is outside of the space; "
+        "study, no result"
+    ]
 
 
 def test_auto_is_the_same_storage(tmp_path):
@@ -413,3 +427,16 @@ def test_what_violates_a_constraint_has_lost_the_check():
     study = ss.Study(space, budget="90 steps", max_resource=9, past=past, constraints=bounds, seed=1, method="random")
     study.run(small_is_bad, executor=Simulated(1), progress=False)
     assert verdict(study.history) == "lost"
+
+
+def test_the_check_does_not_depend_on_the_weights_of_a_decision():
+    """By the first objective alone both planned configurations lost, by the second alone both won."""
+    method, guess = named("forecast"), {"lr": 0.01, "width": 32}
+    study = new(objectives=OBJECTIVES, method=method, guess=guess, budget="300 steps")
+    for number in range(12):
+        grant = study.ask()
+        planned = grant.reason.startswith("planned")
+        error, latency = (9.0, 1.0) if planned else (1.0, 9.0)
+        study.tell(grant, {grant.until: {"error": error + number / 9, "latency": latency + number / 9}})
+        if number >= 3:
+            assert verdict(study.history) == verdict(seen(study.history, method)) == "passed"

@@ -1,4 +1,4 @@
-"""Pictures: every plot is drawn by every backend, also where there is nothing to show."""
+"""Pictures: every plot is drawn by every backend, even where there is nothing to show."""
 
 import inspect
 import json
@@ -18,7 +18,7 @@ from shoestring.online import OnlineTuner
 from shoestring.plots import with_matplotlib
 from shoestring.plots.figure_values import figure_values
 from shoestring.plots.picture import Bars, Line, Panel, Picture, Words, bar_range
-from shoestring.plots.style import CATEGORIES, DARK, INK, PAPER, STATE_STYLES, darkened, layout, scale, text_width
+from shoestring.plots.style import CATEGORIES, DARK, INK, PAPER, STATE_STYLES, darken, layout, scale, text_width
 from shoestring.plots.svg import svg
 from tests.plots.studies import added, played, started, told
 
@@ -250,7 +250,7 @@ def test_every_colour_of_a_picture_has_a_dark_one_with_enough_contrast():
 
 def test_a_dark_picture_is_the_same_picture():
     light = plots.curves(PLAYED(), backend="svg")
-    dark = darkened(light)
+    dark = darken(light)
     assert INK not in dark
     assert texts(dark) == texts(light)
 

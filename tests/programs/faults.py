@@ -13,7 +13,7 @@ from shoestring.core import heartbeats, workers
 
 heartbeats.BEAT, heartbeats.LEASE, heartbeats.WATCH = 0.1, 1.0, 0.3
 if "PLACE" in os.environ:
-    workers._place = lambda: os.environ["PLACE"]
+    workers.place = lambda: os.environ["PLACE"]
 
 
 def poison(trial):

@@ -26,7 +26,7 @@ def bowl(config):
 
 
 def study_of(evaluations, loss, space=UNIT, sampler=None, seed=0):
-    """A study that was told so many results, five at a time; a loss of None is a failure."""
+    """A study that was told this many results, five at a time; a loss of None is a failure."""
     method = ss.compose(sampler or GaussianProcess(), Full())
     study = ss.Study(space, budget=ss.Budget(evaluations=500), method=method, seed=seed)
     for _ in range(0, evaluations, 5):

@@ -11,7 +11,7 @@ import shoestring as ss
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
 from shoestring.spaces.codec import Codec
-from shoestring.spaces.serialisation import deserialised, differing_parameter, serialised
+from shoestring.spaces.serialisation import deserialise, differing_parameter, serialise
 
 
 def full_space():
@@ -72,11 +72,11 @@ def test_the_spaces_own_priors_are_drawn_from():
 
 def test_a_space_survives_being_written():
     space = full_space()
-    body = serialised(space)
-    assert serialised(deserialised(body)) == body
-    assert differing_parameter(body, serialised(full_space())) is None
+    body = serialise(space)
+    assert serialise(deserialise(body)) == body
+    assert differing_parameter(body, serialise(full_space())) is None
     space.add(CS.ForbiddenEqualsClause(space["size"], 5))
-    assert "forbiddens" in differing_parameter(body, serialised(space))
+    assert "forbiddens" in differing_parameter(body, serialise(space))
 
 
 def test_check_names_the_parameter():

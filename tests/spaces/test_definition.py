@@ -10,7 +10,7 @@ from scipy import stats
 import shoestring as ss
 from shoestring.errors import SpaceError
 from shoestring.spaces.codec import Codec
-from shoestring.spaces.serialisation import deserialised, serialised
+from shoestring.spaces.serialisation import deserialise, serialise
 
 FORMS = {
     "constant": ss.space(x=(0.0, 1.0), c="adam", n=3, flag=True, none=None),
@@ -38,10 +38,10 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_space_survives_being_written(form):
-    body = serialised(FORMS[form])
+    body = serialise(FORMS[form])
     assert json.loads(json.dumps(body)) == body
-    here, there = Codec(FORMS[form]), Codec(deserialised(body))
-    assert serialised(there.space) == body
+    here, there = Codec(FORMS[form]), Codec(deserialise(body))
+    assert serialise(there.space) == body
     for seed in range(50):
         config = here.sample(np.random.default_rng(seed))
         assert there.sample(np.random.default_rng(seed)) == config

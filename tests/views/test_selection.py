@@ -4,7 +4,7 @@ import pytest
 
 import shoestring as ss
 from shoestring.errors import ReadingError
-from shoestring.views.selection import Condition, parsed, row_of, selected
+from shoestring.views.selection import Condition, parse, row_of, select
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def study():
 
 
 def chosen(study, **options):
-    return [trial.index for trial in selected(study.trials, study.history.sign, **options)]
+    return [trial.index for trial in select(study.trials, study.history.sign, **options)]
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def chosen(study, **options):
     ],
 )
 def test_a_condition_is_a_column_a_comparison_and_a_value(text, condition):
-    assert parsed(text) == [condition]
+    assert parse(text) == [condition]
 
 
 @pytest.mark.parametrize("text", ["", "rate", "rate < ", "< 3", "rate < 1 < 2", "__import__('os')", "rate<1 and"])
 def test_what_is_no_condition_is_refused(text):
     with pytest.raises(ReadingError, match="is not a condition; write a column, one of <= >="):
-        parsed(text)
+        parse(text)
 
 
 def test_conditions_select(study):
@@ -80,5 +80,5 @@ def test_what_cannot_be_compared_is_refused(study):
 def test_truths_are_written_as_in_python_or_json():
     study = ss.tune(lambda trial: 1.0, {"nesterov": [True, False]}, budget="2 evaluations", method="grid")
     for word in ("True", "true"):
-        (found,) = selected(study.trials, study.history.sign, where=f"nesterov={word}")
+        (found,) = select(study.trials, study.history.sign, where=f"nesterov={word}")
         assert found.config["nesterov"] is True

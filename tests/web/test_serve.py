@@ -83,6 +83,19 @@ def test_a_study_from_its_creation_to_its_end(address):
     assert call(address, "/studies")[1] == ["s"]
 
 
+def test_a_study_learns_from_others_of_the_storage_and_from_a_guess(address):
+    call(address, "/studies", CREATE)
+    while (grant := call(address, "/studies/s/ask", {})[1])["trial"] is not None:
+        call(address, f"/studies/s/trials/{grant['trial']}/tell", {"value": grant["config"]["x"] ** 2})
+    best = call(address, "/studies/s/best")[1]["config"]
+    for number, past in enumerate((["s"], "auto")):
+        status, state = call(address, "/studies", {**CREATE, "name": f"after-{number}", "seed": 1, "past": past})
+        assert (status, state["planned"] > 0) == (200, True)
+        assert call(address, f"/studies/after-{number}/ask", {})[1]["config"] == best
+    call(address, "/studies", {**CREATE, "name": "guessed", "guess": {"x": 0.25}})
+    assert call(address, "/studies/guessed/ask", {})[1]["config"] == {"x": 0.25}
+
+
 def test_the_same_tell_twice_is_one_and_another_value_is_a_conflict(address):
     call(address, "/studies", STEPS)
     path = f"/studies/s/trials/{call(address, '/studies/s/ask', {})[1]['trial']}"
@@ -164,6 +177,10 @@ def test_a_stopped_study_gives_no_more_trials(address):
         ("/studies/s/trials/0/tell", {"readings": {"1": {"self": 1.0}}}, 400),
         ("/studies/s/trials/0/tell", {"step": 2, "value": 1.0}, 409),
         ("/studies/s/stop", {"reason": 3}, 400),
+        ("/studies", {**CREATE, "name": "t", "past": "/etc/passwd"}, 400),
+        ("/studies", {**CREATE, "name": "t", "past": ["other.db"]}, 400),
+        ("/studies", {**CREATE, "name": "t", "past": [["s"]]}, 400),
+        ("/studies", {**CREATE, "name": "t", "guess": {"y": 0.5}}, 400),
         ("/nothing", {}, 404),
     ],
 )

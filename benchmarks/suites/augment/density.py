@@ -18,7 +18,7 @@ from torch import nn
 
 from benchmarks.suites.augment import setting
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import POLICIES, decoded
+from shoestring.augment.policies import POLICIES, decode
 from shoestring.core.randomness import generator
 
 TRIED, KEPT, IMAGES = 600, 60, 250
@@ -36,6 +36,6 @@ def matching(data: str, seed: int, epochs: int) -> np.ndarray:
 @torch.no_grad()
 def _loss(model: nn.Module, images: tuple[Any, Any], policy: int, rng: np.random.Generator) -> float:
     rows = torch.from_numpy(rng.choice(len(images[0]), IMAGES, replace=False))
-    operations, levels = decoded(np.full(IMAGES, policy))
+    operations, levels = decode(np.full(IMAGES, policy))
     seen = apply_policies(images[0][rows], operations, levels, rng.random((2, IMAGES, DRAWS)))
     return float(nn.functional.cross_entropy(model(seen.float() / 255), images[1][rows]))

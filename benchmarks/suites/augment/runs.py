@@ -15,7 +15,7 @@ import torch
 from benchmarks.harness.kept import key, runs
 from benchmarks.suites.augment import setting
 from shoestring.augment import PolicySet, policies_of, search
-from shoestring.augment.policies import POLICIES, decoded
+from shoestring.augment.policies import POLICIES, decode
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def baseline(data: str, name: str, seed: int, scale: Scale = FULL, network: str 
     sets = {
         "no augmentation": None,
         "uniform": everything,
-        "RandAugment": everything[(decoded(everything)[1] == 5).all(axis=1)],
+        "RandAugment": everything[(decode(everything)[1] == 5).all(axis=1)],
     }
     return trained(data, name, lambda: sets[name], seed, scale, network)
 

@@ -17,7 +17,7 @@ from torch import nn
 from benchmarks.harness.recorded import DATA
 from shoestring.augment.datasets import small_network
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import decoded
+from shoestring.augment.policies import decode
 from shoestring.core.randomness import generator, integer
 
 TRAIN, VALID = 500, 1000
@@ -109,7 +109,7 @@ def augmented(images: Any, policies: Any, rng: np.random.Generator) -> Any:
     """Every image under a policy of its own."""
     if policies is None:
         return images
-    operations, levels = decoded(np.asarray(policies)[rng.integers(len(policies), size=len(images))])
+    operations, levels = decode(np.asarray(policies)[rng.integers(len(policies), size=len(images))])
     return apply_policies(images, operations, levels, rng.random((2, len(images), DRAWS)))
 
 

@@ -15,7 +15,7 @@ from benchmarks.suites.augment import setting
 from shoestring.augment.bandit import Bandit
 from shoestring.augment.estimates import estimate_rewards
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, decoded
+from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, decode
 from shoestring.augment.reward import TwinNetworks
 
 
@@ -43,7 +43,7 @@ def table_speed(options: Options) -> list[Row]:
         twins._train(twins.model, twins.optimizer, images.float() / 255, labels, turn)
 
     def augment(turn: int) -> Any:
-        operations, levels = decoded(policies[turn])
+        operations, levels = decode(policies[turn])
         draws = np.random.default_rng(turn).random((2, len(images), DRAWS))
         return apply_policies(images, operations, levels, draws)
 

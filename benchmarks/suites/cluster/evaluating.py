@@ -25,13 +25,13 @@ def ours(storage: str, evaluations: int, folder: Path) -> None:
     import shoestring as ss
     from shoestring.core import grants
 
-    decided, real = [0], grants._checked
+    decided, real = [0], grants._check
 
     def counted(*given):
         decided[0] += 1
         return real(*given)
 
-    grants._checked = counted
+    grants._check = counted
     study = ss.Study(
         {"x": (0.0, 1.0), "y": (0.0, 1.0)}, budget=ss.Budget(evaluations=evaluations),
         method=os.environ.get("CLUSTER_METHOD", "random"), storage=storage, name="trivial",

@@ -6,6 +6,7 @@
     python benchmarks/defaults.py --table variants        # the default with other scores of the losses
     python benchmarks/defaults.py --table rules           # the default next to its earlier rules
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
+    python benchmarks/defaults.py --table trainings-now   # the same with the default as it is now, and fewer others
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
     python benchmarks/defaults.py --table black-boxes     # objectives that return one number
@@ -30,6 +31,7 @@ TABLES = {
     "variants": variants.table,
     "rules": variants.rules,
     "trainings": training_tables.trainings,
+    "trainings-now": training_tables.trainings_now,
     "recommendation": recommendation.table,
     "retraining": recommendation.retraining,
     "black-boxes": black_boxes.table,

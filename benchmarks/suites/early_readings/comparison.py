@@ -18,15 +18,20 @@ from benchmarks.tasks.yahpo_lcbench import Array, names, references
 
 TRAININGS = (2, 5, 10, 20, 30)
 FAR = 0.3
-# A run of this many trainings takes minutes, more than all others together.
-FEW_SEEDS = {"Syne Tune MOBSTER": 3}
+# A run takes much longer than those of the others: seeds that these are played with.
+FEW_SEEDS = {"Syne Tune MOBSTER": 3, "SMAC3 multi-fidelity": 3}
+# A method with a model and the same without it, and one next to its published implementation.
+PAIRS = (
+    ("bohb", "hyperband"), ("boss", "boss without model"), ("boss-mss", "boss-mss without model"),
+    ("asha-tpe", "asha"), ("bohb as published", "hyperband"), ("bohb", "HpBandSter BOHB"),
+)  # fmt: skip
 QUICK_METHODS = ("random", "asha", "auto", "Optuna TPE + SHA", "stop at epoch 5")
 SHOWN = ("auto", "gp", "hyperband", "bohb", "random", *peers.ELSEWHERE, "Optuna TPE + Hyperband", "stop at epoch 5")
 
 
 @dataclass(frozen=True)
 class Found:
-    """Regrets of the shape (tasks, seeds, methods, budgets), NaN where a method has fewer seeds."""
+    """Regrets of the shape (tasks, seeds, methods, budgets), NaN where a method was not played."""
 
     methods: Sequence[str]
     trainings: Sequence[int]
@@ -37,26 +42,33 @@ class Found:
         found = self.regrets[:, :, list(self.methods).index(method), budget]
         return found[:, ~np.isnan(found).any(axis=0)]
 
-    def shared(self, budget: int) -> Array:
-        """Regrets of the shape (tasks, seeds, methods), of those seeds that all methods have."""
-        found = self.regrets[..., budget]
-        return found[:, ~np.isnan(found).any(axis=(0, 2))]
+    def played(self, budget: int) -> list[str]:
+        """The methods that were played with a budget."""
+        return [method for method in self.methods if self.of(method, budget).size]
+
+    def ranked(self, budget: int) -> list[str]:
+        """The methods that have all seeds."""
+        return [method for method in self.methods if self.of(method, budget).shape[1] == self.regrets.shape[1]]
+
+    def difference(self, one: str, other: str, budget: int) -> Array:
+        """How much larger the mean regret of one method is than that of another, by seeds that both have."""
+        pair = self.regrets[:, :, [list(self.methods).index(name) for name in (one, other)], budget].mean(axis=0)
+        differences = pair[:, 0] - pair[:, 1]
+        return np.asarray(differences[~np.isnan(differences)])
 
 
 def found(unit: str, options: Options) -> Found:
     """Play what was not kept, seed by seed, so that what is stopped early holds whole seeds."""
-    tasks, trainings, asked = names(), TRAININGS, (*ours.METHODS, *peers.PEERS)
+    tasks, trainings, asked = names(), TRAININGS, (*ours.names(unit), *peers.PEERS)
     if options.quick:
         tasks, trainings, asked = tasks[::9], TRAININGS[:2], QUICK_METHODS
-    methods = [
-        *(name for name in asked if name in ours.METHODS),
-        *peers.available([n for n in asked if n in peers.PEERS]),
-    ]
+    left_out = set(peers.PEERS) - set(peers.available([name for name in asked if name in peers.PEERS]))
+    methods = [name for name in asked if name not in left_out]
     regrets = np.full((len(tasks), options.seeds, len(methods), len(trainings)), np.nan)
     for seed in range(options.seeds):
         for m, method in enumerate(methods):
             if seed < FEW_SEEDS.get(method, options.seeds):
-                play = (ours if method in ours.METHODS else peers).errors
+                play = (peers if method in peers.PEERS else ours).errors
                 for t, task in enumerate(tasks):
                     seen = play(method, task, seed, unit, trainings)
                     regrets[t, seed, m] = [references()[task].regret(error) for error in seen]
@@ -80,21 +92,26 @@ def _rows(all_found: Found) -> list[Row]:
 
 def _budget_rows(all_found: Found, budget: int, trainings: int) -> list[Row]:
     """Errors are over seeds: the first configurations of a seed are the same on all tasks."""
-    rows, label = [], f"{trainings} trainings"
-    for method in all_found.methods:
+    rows, label, methods = [], f"{trainings} trainings", all_found.played(budget)
+    for method in methods:
         regrets = all_found.of(method, budget)
         rows.append(row(f"{method}, {label}: regret", regrets.mean(axis=0).tolist()))
         rows.append(row(f"{method}, {label}: share above {FAR:g}", (regrets > FAR).mean(axis=0).tolist()))
-    for method, ranks in mean_ranks(all_found, budget).items():
-        rows.append(row(f"{method}, {label}: rank", ranks.tolist()))
-    critical = critical_difference(len(all_found.methods), len(all_found.regrets))
+    for one, other in (*(("auto", method) for method in methods if method != "auto"), *PAIRS):
+        if {one, other} <= set(methods):
+            rows.append(row(f"{one} - {other}, {label}", all_found.difference(one, other, budget).tolist()))
+    ranks = mean_ranks(all_found, budget)
+    rows += [row(f"{method}, {label}: rank", by_seed.tolist()) for method, by_seed in ranks.items()]
+    critical = critical_difference(len(ranks), len(all_found.regrets))
     return [*rows, Row(f"{label}: critical difference of ranks", critical, n=len(all_found.regrets))]
 
 
 def mean_ranks(all_found: Found, budget: int) -> dict[str, Array]:
-    """Mean ranks over tasks by seed, among all methods with the same task and seed; 1 is best."""
-    ranks = np.apply_along_axis(rankdata, 2, all_found.shared(budget)).mean(axis=0)
-    return {method: ranks[:, m] for m, method in enumerate(all_found.methods)}
+    """Mean ranks over tasks by seed, among the methods that have all seeds; 1 is best."""
+    methods = all_found.ranked(budget)
+    regrets = np.stack([all_found.of(method, budget) for method in methods], axis=2)
+    ranks = np.apply_along_axis(rankdata, 2, regrets).mean(axis=0)
+    return {method: ranks[:, m] for m, method in enumerate(methods)}
 
 
 def figure_regret(options: Options) -> list[Row]:
@@ -104,12 +121,14 @@ def figure_regret(options: Options) -> list[Row]:
     for axis, unit in zip(axes[0], ("epochs", "seconds"), strict=True):
         all_found = found(unit, options)
         for method in (name for name in all_found.methods if name in SHOWN):
+            budgets = [b for b in range(len(all_found.trainings)) if method in all_found.played(b)]
+            at = [all_found.trainings[b] for b in budgets]
             lines = [
                 row(f"{unit}: {method}, {n} trainings", all_found.of(method, b).mean(axis=0).tolist())
-                for b, n in enumerate(all_found.trainings)
+                for b, n in zip(budgets, at, strict=True)
             ]
             width = 2.4 if method == "auto" else 1.1
-            axis.plot(all_found.trainings, [line.measured for line in lines], "o-", ms=3, lw=width, label=method)
+            axis.plot(at, [line.measured for line in lines], "o-", ms=3, lw=width, label=method)
             rows += lines
         axis.set(xlabel=f"budget in trainings, counted in {unit}", xscale="log", ylim=(-0.05, 1.0))
         axis.set_xticks(all_found.trainings, [str(n) for n in all_found.trainings])
@@ -126,9 +145,9 @@ def figure_ranks(options: Options) -> list[Row]:
     chosen = [(b, n) for b, n in enumerate(all_found.trainings) if n in (2, 10, 30)]
     figure, axes = new_figure(len(chosen), 1, (8.4, 2.9))
     rows = []
-    critical = critical_difference(len(all_found.methods), len(all_found.regrets))
     for axis, (budget, n) in zip(axes[:, 0], chosen, strict=True):
         ranks = {method: float(of.mean()) for method, of in mean_ranks(all_found, budget).items()}
+        critical = critical_difference(len(ranks), len(all_found.regrets))
         critical_differences(axis, f"{n} trainings", ranks, critical)
         rows += [Row(f"{method}, {n} trainings", rank) for method, rank in ranks.items()]
     saved(figure, "early_readings_ranks", options, dpi=80)

@@ -1,4 +1,4 @@
-"""What the order of configurations says after the first epochs: early readings against later ones."""
+"""The order of configurations after the first epochs: early readings against later ones."""
 
 from __future__ import annotations
 

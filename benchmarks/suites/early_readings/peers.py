@@ -16,11 +16,13 @@ Optuna is used from this environment.
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 from benchmarks.harness.common import Unavailable
@@ -32,6 +34,8 @@ from shoestring.core.randomness import generator
 from shoestring.spaces.codec import Codec
 
 MOST = 30
+# A process over all readings, fitted again at every decision: after ten trainings a run takes minutes.
+FEW_TRAININGS = {"Syne Tune MOBSTER": 10}
 
 
 class Peer(NamedTuple):
@@ -55,18 +59,21 @@ PEERS = (*ELSEWHERE, *OPTUNA, *CONSTANT)
 
 
 def errors(peer: str, task: str, seed: int, unit: str, trainings: Sequence[int]) -> list[float]:
-    """The best error seen by the time that each budget of a unit was spent: kept, or played now."""
+    """The best error seen by the time that each budget of a unit was spent: kept, or played now.
+
+    NaN for budgets that a peer is not played with.
+    """
     if peer in CONSTANT:
         return [_constant_run(peer, task, seed, unit, n) for n in trainings]
-    seconds = references()[task].seconds
-    name = key(task, seed, peer, code=_code(peer), surrogate=model_version(), trainings=MOST, seconds=seconds)
-    found = runs().get(name, lambda: _played(peer, task, seed))
-    return [found[unit][n - 1] for n in trainings]
+    seconds, most = references()[task].seconds, FEW_TRAININGS.get(peer, MOST)
+    name = key(task, seed, peer, code=_code(peer), surrogate=model_version(), trainings=most, seconds=seconds)
+    found = runs().get(name, lambda: _played(peer, task, seed, most))
+    return [found[unit][n - 1] if n <= most else math.nan for n in trainings]
 
 
-def _played(peer: str, task: str, seed: int) -> dict[str, list[float]]:
+def _played(peer: str, task: str, seed: int, most: int) -> dict[str, list[float]]:
     """The best error after every whole number of trainings, in both units."""
-    ledger = _ledger(task, range(1, MOST + 1), ("epochs", "seconds"))
+    ledger = _ledger(task, range(1, most + 1), ("epochs", "seconds"))
     with suppress(Spent):
         (_optuna if peer in OPTUNA else _spoken)(peer, ledger, seed)
     return ledger.found
@@ -93,25 +100,30 @@ def _optuna_version() -> str:
 
 def _spoken(peer: str, ledger: Ledger, seed: int) -> None:
     """A peer in an environment of its own: it asks for trainings until the budgets are spent."""
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with (
-        tempfile.TemporaryFile("w+") as complaints,
-        subprocess.Popen(command(*ELSEWHERE[peer]), **pipes, stderr=complaints, text=True) as process,
-    ):
-        assert process.stdin is not None
-        assert process.stdout is not None
-        said: Any = {"peer": peer, "seed": seed, "epochs": EPOCHS, "space": described()}
+    process, complaints = _process(*ELSEWHERE[peer])
+    said: Any = {"peer": peer, "seed": seed, "epochs": EPOCHS, "space": described()}
+    while True:
+        print(json.dumps(said), file=process.stdin, flush=True)
+        asked = json.loads(process.stdout.readline() or "null")
+        if asked is None:
+            _process.cache_clear()
+            with process, complaints:
+                process.wait()
+                complaints.seek(0)
+                raise RuntimeError(f"{peer} ended before its budget: {complaints.read()[-800:]}")
         try:
-            while True:
-                print(json.dumps(said), file=process.stdin, flush=True)
-                asked = json.loads(process.stdout.readline() or "null")
-                if asked is None:
-                    process.wait()
-                    complaints.seek(0)
-                    raise RuntimeError(f"{peer} ended before its budget: {complaints.read()[-800:]}")
-                said = ledger.train(asked["config"], asked["until"])
-        finally:
-            process.kill()
+            said = ledger.train(asked["config"], asked["until"])
+        except Spent:
+            print("null", file=process.stdin, flush=True)
+            raise
+
+
+@cache
+def _process(variable: str, package: str, script: str) -> tuple[Any, Any]:
+    """A peer's process and its error output; it serves one run after another, and ends when this one does."""
+    complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": complaints}
+    return subprocess.Popen(command(variable, package, script), **pipes, text=True), complaints
 
 
 def described() -> list[dict[str, Any]]:

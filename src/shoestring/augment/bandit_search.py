@@ -32,7 +32,7 @@ from shoestring.augment.checkpoint import Checkpoint
 from shoestring.augment.estimates import Estimate, check_choice
 from shoestring.augment.images import Batches, as_floats
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, Policy, decoded
+from shoestring.augment.policies import PAIRS, PER_PAIR, POLICIES, Policy, decode
 from shoestring.augment.policy_set import PolicySet
 from shoestring.augment.progress import show_progress
 from shoestring.augment.pruning import Pruning, first_policies, next_policies
@@ -147,7 +147,7 @@ def search(
     # Dropout reads torch's global generator; the caller's state is restored afterwards.
     with torch.random.fork_rng(devices=[d for d in training.devices if d.type == "cuda"]):
         batches = Batches(train, valid, batch, valid_batch, seed, training.device, workers)
-        run = Search(settings, training, batches, _checked_budget(budget))
+        run = Search(settings, training, batches, _read_budget(budget))
         checkpoint = Checkpoint(state)
         checkpoint.restore(run)
         with show_progress(run, progress):
@@ -163,7 +163,7 @@ def as_devices(given: Any) -> tuple[torch.device, ...]:
     return tuple(torch.device(name) for name in (given if several else [given or "cpu"]))
 
 
-def _checked_budget(given: Any) -> Budget:
+def _read_budget(given: Any) -> Budget:
     budget = as_budget(given)
     other = [unit for unit in budget.limited if unit not in ("steps", "seconds")]
     if other:
@@ -258,7 +258,7 @@ class Search:
         networks.make_equal()
         images, labels = self.batches.training(self.step)
         draws = generator(self.settings.seed, self.step, "augment").random((2, len(images), DRAWS))
-        augmented = apply_policies(images, *decoded(policy), draws)
+        augmented = apply_policies(images, *decode(policy), draws)
         networks.train(prepare(images), prepare(augmented), labels, integer(self.settings.seed, self.step, "dropout"))
         images, labels = self.batches.validation(self.step)
         self._record(policy, networks.gain(prepare(images), labels))

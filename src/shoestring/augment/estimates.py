@@ -63,7 +63,7 @@ def estimate_rewards(counts: Codes, totals: Array, squares: Array, kind: Estimat
     pair_counts, pair_totals = sum_by_pair(counts), sum_by_pair(totals)
     policies, pairs = mean_rewards(counts, totals), mean_rewards(pair_counts, pair_totals)
     if kind == "shrunk" and counts.any():
-        policies, pairs = _shrunk(counts, totals, squares, pair_counts, pair_totals)
+        policies, pairs = _shrink(counts, totals, squares, pair_counts, pair_totals)
     widths, pair_widths = (confidence_width(int(counts.sum()), n) for n in (counts, pair_counts))
     return Estimates(policies, pairs, policies + widths, pairs + pair_widths, pair_counts)
 
@@ -78,7 +78,7 @@ def mean_rewards(counts: Codes, totals: Array) -> Array:
     return np.where(counts > 0, totals / np.maximum(counts, 1), NEUTRAL)
 
 
-def _shrunk(
+def _shrink(
     counts: Codes, totals: Array, squares: Array, pair_counts: Codes, pair_totals: Array
 ) -> tuple[Array, Array]:
     """The empirical Bayes estimates of the policies and of the pairs."""

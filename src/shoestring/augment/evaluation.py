@@ -122,9 +122,9 @@ class Evaluation:
             self._augment.load_state_dict({"calls": step})
             images = self._augment(images)
         recipe = self._recipe
-        x = cropped(images, recipe.crop) if recipe.crop else images
-        x = mirrored(x) if recipe.flip else x
-        x = self._standardised(x)
+        x = crop(images, recipe.crop) if recipe.crop else images
+        x = mirror(x) if recipe.flip else x
+        x = self._standardise(x)
         x = cut_out(x, recipe.cutout) if recipe.cutout else x
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(recipe.rate, step / self._steps, recipe.epochs)
@@ -139,10 +139,10 @@ class Evaluation:
         batches, right = self._test.batches(lambda index: chunks[min(index, len(chunks) - 1)]), 0
         for index in range(len(chunks)):
             images, labels = batches(index)
-            right += int((self._replicas.outputs(self._standardised(images)).argmax(1) == labels).sum())
+            right += int((self._replicas.outputs(self._standardise(images)).argmax(1) == labels).sum())
         return 100 * right / len(self._test)
 
-    def _standardised(self, images: Tensor) -> Tensor:
+    def _standardise(self, images: Tensor) -> Tensor:
         return (as_floats(images) - self._mean) / self._deviation
 
     def _spread(self) -> tuple[Tensor, Tensor]:
@@ -185,7 +185,7 @@ def learning_rate(rate: float, epoch: float, epochs: int) -> float:
     return rate * share * 0.5 * (1 + math.cos(math.pi * min(epoch / epochs, 1.0)))
 
 
-def cropped(images: Tensor, padding: int) -> Tensor:
+def crop(images: Tensor, padding: int) -> Tensor:
     """Each image moved by up to ``padding`` pixels in both directions, with zeros around it."""
     n, _, height, width = images.shape
     padded = torch.nn.functional.pad(images, (padding,) * 4)
@@ -197,7 +197,7 @@ def cropped(images: Tensor, padding: int) -> Tensor:
     return padded[every, channels, rows, columns]
 
 
-def mirrored(images: Tensor) -> Tensor:
+def mirror(images: Tensor) -> Tensor:
     """Half of the images mirrored from left to right, chosen at random."""
     chosen = torch.rand(len(images), device=images.device) < 0.5
     return torch.where(chosen.view(-1, 1, 1, 1), images.flip(3), images)

@@ -60,7 +60,7 @@ class Source:
             raise SpaceError(f"workers={workers!r} is not possible: give a number of processes, 0 to read here")
         _check_dataset(given, name)
         self._dataset, self._device, self._length = given, device, len(given)
-        probes = self._collated([given[int(row)] for row in np.linspace(0, len(given) - 1, min(_PROBED, len(given)))])
+        probes = self._collate([given[int(row)] for row in np.linspace(0, len(given) - 1, min(_PROBED, len(given)))])
         self.shape, self.digest = tuple(probes.images.shape[1:]), f"{len(given)} {probes.digest()}"
 
     def __len__(self) -> int:
@@ -71,10 +71,10 @@ class Source:
         held = self._held
         if held is not None:
             return lambda index: held.select(rows(index))
-        read = Stream(self._dataset, rows, self._collated, (self._workers or 0) if ahead else 0)
+        read = Stream(self._dataset, rows, self._collate, (self._workers or 0) if ahead else 0)
         return lambda index: read(index).to(self._device)
 
-    def _collated(self, items: Sequence[Any]) -> Images:
+    def _collate(self, items: Sequence[Any]) -> Images:
         return as_images((torch.stack([as_tensor(item[0]) for item in items]), [item[1] for item in items]), self._name)
 
 

@@ -216,13 +216,13 @@ def _sharpness(pixels: Tensor, strength: Tensor, draws: Tensor) -> Tensor:
 def _cutout(pixels: Tensor, strength: Tensor, draws: Tensor) -> Tensor:
     height, width = pixels.shape[2:]
     half = 0.1 * strength
-    rows = _covered(draws[:, 1] - half, draws[:, 1] + half, height)
-    columns = _covered(draws[:, 2] - half, draws[:, 2] + half, width)
+    rows = _coverage(draws[:, 1] - half, draws[:, 1] + half, height)
+    columns = _coverage(draws[:, 2] - half, draws[:, 2] + half, width)
     cover = (rows[:, :, None] * columns[:, None, :])[:, None].float()
     return torch.lerp(pixels, torch.full_like(pixels, 127.5), cover)
 
 
-def _covered(start: Tensor, end: Tensor, size: int) -> Tensor:
+def _coverage(start: Tensor, end: Tensor, size: int) -> Tensor:
     """The covered share of each pixel of a line (n, size); start and end are shares of the line."""
     pixel = torch.arange(size, device=start.device)
     return (torch.minimum(pixel + 1, end[:, None] * size) - torch.maximum(pixel, start[:, None] * size)).clamp(0, 1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shoestring.augment.policies import OPERATIONS, Policy, decoded
+from shoestring.augment.policies import OPERATIONS, Policy, decode
 from shoestring.augment.policy_set import PolicySet
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError, StorageError
@@ -46,8 +46,8 @@ def draw_strip(images: Any, policies: Sequence[Policy], path: str | os.PathLike[
     rows = [images]
     for number, policy in enumerate(policies):
         draws = generator(0, number, "strip").random((2, len(images), DRAWS))
-        rows.append(apply_policies(images, *decoded(policy.index), draws))
-    picture = pil.fromarray(_tiled([_as_bytes(row) for row in rows]))
+        rows.append(apply_policies(images, *decode(policy.index), draws))
+    picture = pil.fromarray(_tile([_as_bytes(row) for row in rows]))
     size = (picture.width * scale, picture.height * scale)
     _write(lambda: picture.resize(size, pil.Resampling.NEAREST).save(path), path)
 
@@ -59,7 +59,7 @@ def _as_bytes(images: Any) -> Any:
     return np.repeat(array, 3, axis=3) if array.shape[3] == 1 else array
 
 
-def _tiled(rows: list[Any]) -> Any:
+def _tile(rows: list[Any]) -> Any:
     """Rows of images in a grid with white gaps."""
     n, height, width, _ = rows[0].shape
     sheet = np.full((len(rows) * (height + _GAP) - _GAP, n * (width + _GAP) - _GAP, 3), 255, dtype=np.uint8)

@@ -111,10 +111,10 @@ class Policy:
         return f"{self.first}({self.first_level}), {self.second}({self.second_level})"
 
 
-def decoded(policies: Any) -> tuple[Codes, Codes]:
+def decode(policies: Any) -> tuple[Codes, Codes]:
     """Operations and levels of policy numbers, both (n, 2): column 0 is applied first.
 
-    >>> operations, levels = decoded([Policy("ShearY", 3, "Cutout", 7).index])
+    >>> operations, levels = decode([Policy("ShearY", 3, "Cutout", 7).index])
     >>> operations.tolist(), levels.tolist()
     ([[1, 14]], [[3, 7]])
     """

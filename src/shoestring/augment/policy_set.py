@@ -113,32 +113,32 @@ class PolicySet:
     @property
     def policies(self) -> tuple[RankedPolicy, ...]:
         """All policies that were played, best first."""
-        return self._ranked(self.order())
+        return self._rank(self.order())
 
     @property
     def pairs(self) -> tuple[RankedPair, ...]:
         """All pairs that were played, best first."""
-        return self._ranked_pairs(self.pair_order())
+        return self._rank_pairs(self.pair_order())
 
     def top(self, n: int) -> tuple[RankedPolicy, ...]:
         """The n best policies by their mean."""
-        return self._ranked(self.order()[:n])
+        return self._rank(self.order()[:n])
 
     def bottom(self, n: int) -> tuple[RankedPolicy, ...]:
         """The n worst policies, the worst first."""
-        return self._ranked(self.order()[::-1][:n])
+        return self._rank(self.order()[::-1][:n])
 
     def top_pairs(self, n: int) -> tuple[RankedPair, ...]:
         """The n best pairs."""
-        return self._ranked_pairs(self.pair_order()[:n])
+        return self._rank_pairs(self.pair_order()[:n])
 
     def bottom_pairs(self, n: int) -> tuple[RankedPair, ...]:
         """The n worst pairs, the worst first."""
-        return self._ranked_pairs(self.pair_order()[::-1][:n])
+        return self._rank_pairs(self.pair_order()[::-1][:n])
 
     def union(self, n: int | None = None) -> tuple[RankedPolicy, ...]:
         """The thesis's choice: the n best by UCB and the n best by mean; by default n is a fifth of those played."""
-        return self._ranked(self.union_order(n))
+        return self._rank(self.union_order(n))
 
     def union_order(self, n: int | None = None) -> Codes:
         """The indices of :meth:`union`, best mean first."""
@@ -212,11 +212,11 @@ class PolicySet:
         """A module of batches for a ``kornia.augmentation.ImageSequential`` or a network; inactive in ``eval()``."""
         return _transforms().AugmentModule(self, seed=seed)
 
-    def _ranked(self, order: Codes) -> tuple[RankedPolicy, ...]:
+    def _rank(self, order: Codes) -> tuple[RankedPolicy, ...]:
         rows = _table(order, self._values("mean"), self._values("ucb"), self.counts)
         return tuple(RankedPolicy(Policy.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
 
-    def _ranked_pairs(self, order: Codes) -> tuple[RankedPair, ...]:
+    def _rank_pairs(self, order: Codes) -> tuple[RankedPair, ...]:
         rows = _table(order, self._estimates.pairs, self._estimates.pair_ucbs, self._estimates.pair_counts)
         return tuple(RankedPair(Pair.at(index), mean, ucb, plays) for index, mean, ucb, plays in rows)
 

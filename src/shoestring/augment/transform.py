@@ -18,7 +18,7 @@ from torch import Tensor
 from shoestring._arrays import Codes
 from shoestring.augment.images import as_tensor
 from shoestring.augment.operations import DRAWS, apply_policies
-from shoestring.augment.policies import Policy, decoded
+from shoestring.augment.policies import Policy, decode
 from shoestring.core.randomness import generator
 from shoestring.errors import SpaceError
 
@@ -58,7 +58,7 @@ class Augment:
         rng = generator(self._seed, self._calls, f"augment {_worker()}")
         self._calls += 1
         policies = self._indices[rng.integers(len(self._indices), size=len(images))]
-        return apply_policies(images, *decoded(policies), rng.random((2, len(images), DRAWS)))
+        return apply_policies(images, *decode(policies), rng.random((2, len(images), DRAWS)))
 
     def state_dict(self) -> dict[str, int]:
         """The number of calls so far: restore it to continue a training with the same draws."""

@@ -109,7 +109,8 @@ class _Commands(click.Group):
 def _as_options(message: str) -> str:
     """A message about an argument of a function, in the words of the command line."""
     named = _ARGUMENT.sub(lambda found: f"--{(found[1] or found[2]).replace('_', '-')} ", message)
-    return re.sub(r"\bmax_resource\b", "--max-resource", named).strip()
+    # In a list of keys of a file it is not an option.
+    return re.sub(r"(?<!, )\bmax_resource\b|\bmax_resource\b(?!, )", "--max-resource", named).strip()
 
 
 @click.group(

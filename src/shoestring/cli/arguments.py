@@ -64,7 +64,7 @@ def limit_options(command: F) -> F:
     return command
 
 
-def named_study(storage: str, name: str) -> Study:
+def load_study(storage: str, name: str) -> Study:
     """The study of a command whose first argument is its name."""
     file = Path(DEFAULT_STORAGE.removeprefix("sqlite:///"))
     if storage == DEFAULT_STORAGE and not file.exists():
@@ -77,7 +77,7 @@ def named_study(storage: str, name: str) -> Study:
 
 def load_module(place: str) -> tuple[ModuleType, str]:
     """The two parts of FILE:OBJECTIVE, the file imported as a module."""
-    path, name = located(place)
+    path, name = locate(place)
     try:
         return load_file(path), name
     except ObjectiveError:
@@ -92,7 +92,7 @@ def load_module(place: str) -> tuple[ModuleType, str]:
         raise ObjectiveError(f"{path.name} cannot be loaded: {error_line(error)}") from error
 
 
-def located(place: str) -> tuple[Path, str]:
+def locate(place: str) -> tuple[Path, str]:
     """The file and the name of FILE:OBJECTIVE."""
     file, _, name = place.rpartition(":")
     if not file or not name.isidentifier():

@@ -12,14 +12,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from shoestring.cli.arguments import DEFAULT_STORAGE, json_option, named_study
+from shoestring.cli.arguments import DEFAULT_STORAGE, json_option, load_study
 from shoestring.cli.output import echo, print_json
-from shoestring.cli.space_options import given_space, guess_for, param_option, study_options, value_option
+from shoestring.cli.space_options import guess_for, param_option, read_space, study_options, value_option
 from shoestring.core.grants import Grant
 from shoestring.core.readings import readings_by_step
 from shoestring.errors import BudgetError, ReadingError, SpaceError, StorageError, StudyNotFound
 from shoestring.objectives.command.definition import as_argument
-from shoestring.objectives.command.output import parsed, shown
+from shoestring.objectives.command.output import parse, printable
 from shoestring.study import Study
 
 # Exit codes of ``ask`` without a grant: the study is over, or it waits for a trial that is running.
@@ -72,7 +72,7 @@ def ask(
         study = _existing(options["storage"], name)
         _refuse_unused(ctx, {"parameters", "place", *options} - {"storage"})
     else:
-        space = given_space(parameters, place)
+        space = read_space(parameters, place)
         options["guess"] = guess_for(space, options["guess"])
         study = Study(space, name=name, budget=budget, **options)
     grant = _next(study, wait)
@@ -136,7 +136,7 @@ def tell(name: str, trial: int, values: tuple[str, ...], value: str | None, stor
     told. A value is a number or JSON, such as '{"step": 3, "loss": 0.2}'; with - they are read from
     standard input, and lines that hold none are ignored.
     """
-    study = named_study(storage, name)
+    study = load_study(storage, name)
     grant = study.detached.grant_of(trial)
     lines = sys.stdin.read().splitlines() if values == ("-",) else values
     readings = _readings(grant, lines, value, strict=values != ("-",))
@@ -147,11 +147,11 @@ def tell(name: str, trial: int, values: tuple[str, ...], value: str | None, stor
 
 
 def _readings(grant: Grant, lines: Sequence[str], key: str | None, strict: bool) -> Mapping[int, object]:
-    found = [(line, parsed(line, key)) for line in lines]
+    found = [(line, parse(line, key)) for line in lines]
     for line, reading in found:
         if reading is None and strict:
             wanted = f"JSON with {key!r}" if key else "a number or JSON, such as 0.25"
-            raise ReadingError(f"the value {shown(line)} is not {wanted}")
+            raise ReadingError(f"the value {printable(line)} is not {wanted}")
     good = [reading for _, reading in found if reading is not None]
     if any(line.step is not None for line in good):
         if not all(line.step is not None for line in good):
@@ -170,7 +170,7 @@ def _readings(grant: Grant, lines: Sequence[str], key: str | None, strict: bool)
 @json_option
 def fail(name: str, trial: int, message: str, storage: str, as_json: bool) -> None:
     """Report that a TRIAL which was asked for could not be run, and why."""
-    study = named_study(storage, name)
+    study = load_study(storage, name)
     study.fail(study.detached.grant_of(trial), message)
     _say(study, trial, as_json)
 

@@ -47,7 +47,7 @@ def _output(default: str, holds: str) -> Callable[[Any], Any]:
     )
 
 
-def _shared(command: Any) -> Any:
+def _shared_options(command: Any) -> Any:
     """The options of both commands: the images, and where the networks are trained."""
     options = (
         click.argument("source", required=False, type=click.Path(exists=True, path_type=Path)),
@@ -65,7 +65,7 @@ def _shared(command: Any) -> Any:
 
 
 @augment.command(epilog="\b\nExample:\n  shoestring augment search photos/ --budget 10m --output augment")
-@_shared
+@_shared_options
 @click.option("--budget", default="45s", show_default=True, help="Steps or time, such as '20000 steps' or '1h'.")
 @click.option("--rounds", default=10, show_default=True, help="How often bad policies are dropped.")
 @click.option("--pruning", type=click.Choice(get_args(Pruning)), default="eop", show_default=True)
@@ -93,7 +93,7 @@ def search(
     jobs = _jobs()
     images = jobs.Images(source, size, held_out, workers, devices)
     found, shown = jobs.search_images(
-        images, network, rate, lambda: _created(output), progress=False if quiet else None, **settings
+        images, network, rate, lambda: _create(output), progress=False if quiet else None, **settings
     )
     found.save(output / "policies.json")
     _report(found)
@@ -101,7 +101,7 @@ def search(
 
 
 @augment.command(epilog="\b\nExample:\n  shoestring augment train photos/ --policies augment/policies.json --epochs 50")
-@_shared
+@_shared_options
 @click.option(
     "--policies", type=click.Path(exists=True, dir_okay=False, path_type=Path), multiple=True,
     help="What a search found; several files are several searches.",
@@ -135,7 +135,7 @@ def train(
     jobs, found = _jobs(), [PolicySet.load(path) for path in policies]
     images = jobs.Images(source, size, held_out, workers, devices)
     names = [name.strip() for name in sets.split(",")]
-    rows, seen = jobs.train_with(images, found, names, seeds, recipe, lambda: _created(output), None if quiet else echo)
+    rows, seen = jobs.train_with(images, found, names, seeds, recipe, lambda: _create(output), None if quiet else echo)
     echo(f"{'':<10}{'test accuracy, %':>20}{'trainings':>12}")
     for row in rows:
         error = "" if row.error is None else f" ± {row.error:.2f}"
@@ -153,7 +153,7 @@ def _jobs() -> Any:
     return jobs
 
 
-def _created(output: Path) -> Path:
+def _create(output: Path) -> Path:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -38,7 +38,7 @@ def dashboard(storage: str, host: str, port: int, token: str | None, allow_actio
         raise MethodError("the dashboard needs starlette, uvicorn and jinja2: pip install 'shoestring[dashboard]'")
     if not token and (allow_actions or with_api or host not in _LOOPBACK):
         token = secrets.token_urlsafe(24)
-    api = web.serve.unguarded_app(storage) if with_api else None
+    api = web.serve.app_without_guard(storage) if with_api else None
     app = web.app.create_app(storage, token=token, allow_actions=allow_actions, api=api)
     listening = listen(host, port)
     place = f"[{host}]" if ":" in host else host

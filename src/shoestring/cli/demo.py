@@ -99,7 +99,7 @@ def _study(storage: str, name: str, method: str, seed: int, progress: Progress) 
             progress.update(line, description=f"{method}, seed {seed} (finished before)")
             return study
     study = tune(
-        _watched(progress, line), SPACE, budget=f"{EPOCHS} steps", max_resource=MOST_EPOCHS, method=method, seed=seed,
+        _watch(progress, line), SPACE, budget=f"{EPOCHS} steps", max_resource=MOST_EPOCHS, method=method, seed=seed,
         storage=storage, name=name, progress=False,
     )  # fmt: skip
     _show(progress, line, study)
@@ -111,7 +111,7 @@ def _show(progress: Progress, line: TaskID, study: Study) -> None:
     progress.update(line, completed=study.spent["steps"], best=best.value if best else 1.0)
 
 
-def _watched(progress: Progress, line: TaskID) -> Callable[[Trial], Iterator[float]]:
+def _watch(progress: Progress, line: TaskID) -> Callable[[Trial], Iterator[float]]:
     """The objective, which also moves the line of its study."""
 
     @wraps(train)  # the log records where ``train`` is defined, so that ``shoestring resume`` finds it

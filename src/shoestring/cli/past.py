@@ -8,11 +8,11 @@ import click
 
 from shoestring.cli.arguments import DEFAULT_STORAGE, json_option
 from shoestring.cli.output import echo, print_json, table
-from shoestring.cli.space_options import given_space, guess_for, guess_option, param_option
+from shoestring.cli.space_options import guess_for, guess_option, param_option, read_space
 from shoestring.errors import StudyNotFound
 from shoestring.logs import open_log
 from shoestring.logs.memory import MemoryLog
-from shoestring.past.opening import PastStudy, PlanMade
+from shoestring.past.opening import Asked, PastStudy, PlanMade
 from shoestring.past.planning import plan_if_new
 from shoestring.spaces.definition import as_space
 from shoestring.study import Study
@@ -43,8 +43,8 @@ def past(
     Nothing is spent and nothing is written. Without a space, it is that of the newest study.
     """
     given = list(storages) or [DEFAULT_STORAGE]
-    space = as_space(given_space(parameters, place)) if parameters or place else _newest_space(given[-1])
-    made = plan_if_new(space, given, guess_for(space, guess), seed, MemoryLog(), "")
+    space = as_space(read_space(parameters, place)) if parameters or place else _newest_space(given[-1])
+    made = plan_if_new(Asked(space, given, guess_for(space, guess), seed, MemoryLog(), ""))
     if as_json:
         print_json({"note": made.note, "studies": list(map(_study, made.studies)), "plan": list(made.entries)})
     else:

@@ -10,7 +10,7 @@ from shoestring.cli.arguments import DEFAULT_STORAGE
 from shoestring.cli.output import echo
 from shoestring.errors import StorageError
 from shoestring.logs.addresses import is_postgres
-from shoestring.logs.repair import Examined, cut, examined
+from shoestring.logs.repair import Examined, cut, examine
 
 
 @click.command(epilog="\b\nExample:\n  shoestring repair shoestring.db --cut")
@@ -26,7 +26,7 @@ def repair(ctx: click.Context, storage: str, cutting: bool) -> None:
     if is_postgres(storage):
         raise StorageError("repair is for SQLite files; restore a PostgreSQL database from a copy")
     path = Path(storage.removeprefix("sqlite:///")).expanduser().absolute()
-    studies = examined(path)
+    studies = examine(path)
     for study in studies:
         echo(_line(study))
     if not any(study.problem for study in studies):

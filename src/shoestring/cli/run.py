@@ -16,15 +16,15 @@ from shoestring.cli.arguments import (
     json_option,
     limit_options,
     load_module,
-    located,
-    named_study,
+    load_study,
+    locate,
     pick,
     study_arguments,
 )
 from shoestring.cli.output import echo, print_json
-from shoestring.cli.space_options import given_space, guess_for, param_option, study_options, value_option
+from shoestring.cli.space_options import guess_for, param_option, read_space, study_options, value_option
 from shoestring.cli.status import show_status, summary
-from shoestring.cli.stored_command import agreed_command, has_command, yes_option
+from shoestring.cli.stored_command import confirm_command, has_command, yes_option
 from shoestring.errors import BudgetError, ObjectiveError
 from shoestring.exchange.sweep_file import read_sweep
 from shoestring.objectives.command.definition import Command
@@ -55,7 +55,16 @@ class _WithCommand(click.Command):
         if "--" in args:
             at = args.index("--")
             args, ctx.params["command"] = args[:at], args[at + 1 :]
-        return super().parse_args(ctx, args)
+            return super().parse_args(ctx, args)
+        program = next((word for word in args if _INTERPRETER.fullmatch(Path(word).name)), None)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError:
+            if program is None:
+                raise
+            raise click.UsageError(
+                f"write two dashes before the command that is tuned: shoestring run OPTIONS -- {program} ...", ctx
+            ) from None
 
 
 @click.command(
@@ -113,20 +122,22 @@ def run(
     continues to that.
     """
     objective: Any
-    if command is None and place is not None and Path(place).suffix in (".yaml", ".yml"):
+    is_sweep = command is None and place is not None and Path(place).suffix in (".yaml", ".yml")
+    if is_sweep:
         _refuse_options_of_commands(place, parameters=parameters, value=value, file=file, every=every)
-        objective, space, options = _sweep(place, space_name, options)
-        name = name or options["name"] or Path(place).stem
+        objective, space, options = _sweep(str(place), space_name, options)
+        name = name or options["name"] or Path(str(place)).stem
     elif command is not None:
         objective = _command(place, command, value, file, every, options["max_resource"])
-        space, name = given_space(parameters, space_name), name or _named_for(command)
+        space, name = read_space(parameters, space_name), name or _name_for(command)
     else:
         _refuse_options_of_commands(place, parameters=parameters, value=value, file=file, every=every)
         module, wanted = load_module(str(place))
         objective, space = pick(module, wanted, "objective"), pick(module, space_name or "space", "space")
         name = name or f"{Path(str(module.__file__)).stem}-{wanted}"
     if not options["budget"]:
-        raise BudgetError("say how much may be spent: --budget '300 steps', '50 evaluations', '2h', or a mix")
+        in_file = f", or budget: in {place}" if is_sweep else ""
+        raise BudgetError(f"say how much may be spent: --budget '300 steps', '50 evaluations', '2h', or a mix{in_file}")
     again = f"shoestring resume {shell_arguments(options['storage'], name)}"
     with interruptible(again, lambda: Study.load(options["storage"], name)):
         given = {**options, "name": name, "guess": guess_for(space, options["guess"])}
@@ -144,7 +155,7 @@ def _sweep(place: str, space_name: str | None, options: dict[str, Any]) -> tuple
     if isinstance(objective, str):
         module, wanted = load_module(objective)
         objective, space = pick(module, wanted, "objective"), pick(module, "space", "space") if space is None else space
-    return objective, given_space((), space) if isinstance(space, str) else space, options
+    return objective, read_space((), space) if isinstance(space, str) else space, options
 
 
 def _command(
@@ -161,7 +172,7 @@ def _command(
     return found if found.iterative or max_resource is None else Command(command, value, file, steps=max_resource)
 
 
-def _named_for(command: list[str]) -> str:
+def _name_for(command: list[str]) -> str:
     """Name a study of a command after its script or module, such as train for python train.py."""
     words = command[1:] if _INTERPRETER.fullmatch(Path(command[0]).name) else command
     script = next((word for word in words if Path(word).is_file()), None)
@@ -209,7 +220,7 @@ def resume(
     study = Study.load(storage, name)
     named = place is not None
     if place is None and has_command(study):
-        objective: Any = agreed_command(study, yes)
+        objective: Any = confirm_command(study, yes)
     else:
         objective = _recorded_function(study, place)
     _ = study.state  # an unknown method is refused before anything is written
@@ -229,14 +240,14 @@ def release(name: str, trial: int, storage: str) -> None:
 
     Any process that runs the study takes it over. `shoestring status` shows who holds what.
     """
-    study = named_study(storage, name)
+    study = load_study(storage, name)
     study.release(trial)
     echo(f"trial {trial} of {name} is free: the next process that runs the study takes it over")
 
 
 def _recorded_function(study: Study, place: str | None) -> Any:
     place = place or _recorded_place(study)
-    file, wanted = located(place)
+    file, wanted = locate(place)
     echo(f"{study.name}: running {wanted} of {file}", err=True)
     return pick(*load_module(place), "objective")
 

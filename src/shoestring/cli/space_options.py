@@ -38,10 +38,13 @@ def _constraints(ctx: click.Context, option: click.Parameter, given: tuple[str, 
     return {part[0].strip(): "".join(part[1:]).strip() for part in parts} or None
 
 
-def guess_for(space: Any, given: Mapping[str, str] | None) -> dict[str, Any] | None:
-    """The values of --guess for a space: texts where it has such choices, otherwise numbers where they are some."""
-    if given is None:
-        return None
+def guess_for(space: Any, given: Any) -> Any:
+    """The values of --guess for a space: texts where it has such choices, otherwise numbers where they are some.
+
+    The guess of a sweep file has its values already.
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
+        return given
     own = as_space(space)
     choices = {name: getattr(own[name], "choices", ()) for name in given if name in own}
     numbers = {name: number_in(text) for name, text in given.items() if text not in choices.get(name, ())}
@@ -139,7 +142,7 @@ def space_of(parameters: Sequence[str]) -> dict[str, Any]:
     return space
 
 
-def given_space(parameters: Sequence[str], place: str | None) -> Any:
+def read_space(parameters: Sequence[str], place: str | None) -> Any:
     """The space of a study whose objective is in no file: the parameters, or FILE:SPACE."""
     if parameters and place:
         raise SpaceError("both --param and --space are given; give the parameters, or where the space is")

@@ -9,7 +9,7 @@ import click
 
 from shoestring.cli.output import echo
 from shoestring.errors import ObjectiveError
-from shoestring.objectives.command.definition import Command, is_command, recorded_command
+from shoestring.objectives.command.definition import Command, command_from_log, is_command
 from shoestring.study import Study
 
 yes_option = click.option("--yes", is_flag=True, help="Run the command that the storage names, without asking.")
@@ -19,9 +19,9 @@ def has_command(study: Study) -> bool:
     return is_command(study.history.opened.objective or "")
 
 
-def agreed_command(study: Study, agreed: bool) -> Command:
+def confirm_command(study: Study, agreed: bool) -> Command:
     """Return the command of a study, after showing it and asking the user whether to run it."""
-    command = recorded_command(study.history.opened.objective or "")
+    command = command_from_log(study.history.opened.objective or "")
     echo(f"{study.name}: running {command} in {Path.cwd()}", err=True)
     if agreed:
         return command

@@ -19,7 +19,7 @@ from shoestring.errors import StorageError
 from shoestring.study import Study
 from shoestring.views.formatting import number, settings
 from shoestring.views.records import trial_record
-from shoestring.views.selection import selected
+from shoestring.views.selection import select
 from shoestring.views.states import STATES
 
 
@@ -46,7 +46,7 @@ def trials(
     """
     history = Study.load(storage, name).history
     known = [trial for trial in history.trials if state in (None, trial.state)]
-    chosen = selected(known, history.sign, where, sort)[-(last or 0) :]
+    chosen = select(known, history.sign, where, sort)[-(last or 0) :]
     if as_json:
         print_json([trial_record(trial) for trial in chosen])
         return

@@ -11,12 +11,12 @@ import click
 
 from shoestring.cli.arguments import interruptible, limit_options, load_module, pick
 from shoestring.cli.output import echo
-from shoestring.cli.stored_command import agreed_command, has_command, yes_option
+from shoestring.cli.stored_command import confirm_command, has_command, yes_option
 from shoestring.core.event_log import checked_name
 from shoestring.core.workers import ticks
 from shoestring.errors import ObjectiveError, StudyNotFound
 from shoestring.logs import open_log
-from shoestring.logs.addresses import shown
+from shoestring.logs.addresses import hide_password
 from shoestring.running.retention import DEFAULT_KEEP
 from shoestring.study import Study
 from shoestring.views.formatting import best_line, shell_arguments
@@ -72,11 +72,11 @@ def worker(
     The objective is left out if the study is one of a command: that is in the storage.
     """
     objective: Any = pick(*load_module(place), "objective") if place else None
-    study = _joined(storage, name, files, wait)
+    study = _join(storage, name, files, wait)
     if objective is None:
         if not has_command(study):
             raise ObjectiveError(f"the study {name!r} is not one of a command: give FILE:OBJECTIVE")
-        objective = agreed_command(study, yes)
+        objective = confirm_command(study, yes)
     if study.history.stopped:
         again = f"shoestring resume {shell_arguments(storage, name)}"
         echo(f"{name} was stopped: {study.history.stopped}. Let it go on with: {again}", err=True)
@@ -92,15 +92,15 @@ def worker(
     echo(f"{name} {end}: {spent} spent, {best}")
 
 
-def _joined(storage: str, name: str, files: Path | None, wait: float) -> Study:
+def _join(storage: str, name: str, files: Path | None, wait: float) -> Study:
     """Load the study, as soon as it was created."""
     end = ticks() + wait
     log = open_log(storage, create=wait > 0, files=files)
     while log.find(checked_name(name)) is None:
         if ticks() >= end:
             raise StudyNotFound(
-                f"there is no study {name!r} in {shown(storage)}; a script with Study(...) or tune(...), or shoestring "
-                "run, creates it. To start workers before that, give --wait SECONDS"
+                f"there is no study {name!r} in {hide_password(storage)}; a script with Study(...) or tune(...), or "
+                "shoestring run, creates it. To start workers before that, give --wait SECONDS"
             )
         time.sleep(_LOOK)
     return Study.load(log, name)

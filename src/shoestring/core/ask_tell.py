@@ -21,7 +21,7 @@ _ENDED = ("failed", "lost", "stopped")
 def ask(journal: Journal, most: int) -> list[Grant]:
     """Return up to ``most`` grants: trials of dead workers, then the method's decisions."""
     with journal.lock:
-        found = list(islice(_taken_over(journal), most))
+        found = list(islice(_take_over(journal), most))
         if len(found) < most:
             answer = journal.grants(most - len(found))
             for granted in answer if isinstance(answer, list) else ():
@@ -29,7 +29,7 @@ def ask(journal: Journal, most: int) -> list[Grant]:
         return found
 
 
-def _taken_over(journal: Journal) -> Iterator[Grant]:
+def _take_over(journal: Journal) -> Iterator[Grant]:
     for trial in journal.trials_of_gone_workers():
         if journal.adopt(trial.index, trial.step):
             yield _grant_of(journal, trial, "taken over from a worker that has died")

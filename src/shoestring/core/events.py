@@ -254,7 +254,7 @@ def _with_tuples(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: with_tags(value) for name, value in config.items()}
 
 
-def _written_readings(readings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _write_readings(readings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{name: _finite_metrics(m) if name == "metrics" else m for name, m in one.items()} for one in readings]
 
 
@@ -270,7 +270,7 @@ def _without_tuples(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if config is None else {name: without_tags(value) for name, value in config.items()}
 
 
-def _written_plan(plan: Plan) -> list[dict[str, Any]]:
+def _write_plan(plan: Plan) -> list[dict[str, Any]]:
     return [{**entry, "config": _with_tuples(entry["config"])} for entry in plan]
 
 
@@ -282,8 +282,8 @@ def _read_plan(plan: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "metrics": _finite_metrics,
     "config": _with_tuples,
-    "readings": _written_readings,
-    "plan": _written_plan,
+    "readings": _write_readings,
+    "plan": _write_plan,
     "notes": list,
     "tags": list,
 }

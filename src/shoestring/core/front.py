@@ -81,12 +81,12 @@ def weighted_best(history: History, weights: Mapping[str, float] | None = None) 
     """
     if not history.front:
         return None
-    w = _normalised(weights, history.goals)
+    w = _normalise(weights, history.goals)
     z = unit_scaled(np.array([point.losses for point in history.front]))
     return history.front[int(scalarised(z, w).argmin())]
 
 
-def _normalised(weights: Mapping[str, float] | None, goals: Goals) -> Array:
+def _normalise(weights: Mapping[str, float] | None, goals: Goals) -> Array:
     given = dict.fromkeys(goals.names, 1.0) if weights is None else weights
     unknown = sorted(given.keys() - set(goals.names))
     if unknown:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Numbers of a reading that are not objectives.
 _BOUNDS = ("low", "high")
+_NAMED_BOUND = re.compile(r"\s*([^\s<>=]+)\s*((?:<=|>=|<|>).*?)\s*")
 _CONSTRAINT = re.compile(r"\s*(<=|>=|<|>)\s*([^\s]+?)\s*(always)?\s*")
 
 
@@ -119,7 +120,7 @@ def goals(
     named = {"value": mode} if objectives is None else objectives
     if not isinstance(named, Mapping) or not named:
         raise MethodError(
-            f"objectives is {brief(objectives)}; it must name them with their mode: {{'error': 'min', 'speed': 'max'}}"
+            f"objectives is {brief(objectives)}; it must name them with their mode: {_modes_by_name(objectives)}"
         )
     for place, (name, one) in enumerate(named.items()):
         if not isinstance(name, str) or not name or name in (*_BOUNDS, "self"):
@@ -135,12 +136,32 @@ def goals(
             raise MethodError(f"the objective {name!r} has the mode {brief(one)}; it must be 'min' or 'max'")
     given = {} if constraints is None else constraints
     if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
-        raise MethodError(f"constraints is {brief(constraints)}; it must give bounds by name: {{'memory': '<= 8'}}")
+        raise MethodError(
+            f"constraints is {brief(constraints)}; it must give bounds by name: {_bounds_by_name(constraints)}"
+        )
     for name in given.keys() & {*_BOUNDS}:
         raise MethodError(f"a constraint cannot be on {name!r}, a bound of the value; it is on a value or a metric")
     bounds = tuple(constraint_on(name, text) for name, text in given.items())
     signs = tuple(-1.0 if one == "max" else 1.0 for one in named.values())
     return Goals(tuple(named), signs, bounds, objectives is not None)
+
+
+def _modes_by_name(given: object) -> dict[str, str]:
+    """The objectives of a text or a list of texts as they should be given; an example if they are something else."""
+    names = _texts(given)
+    return dict.fromkeys(names, "min") if names else {"error": "min", "speed": "max"}
+
+
+def _bounds_by_name(given: object) -> dict[str, str]:
+    found = [_NAMED_BOUND.fullmatch(text) for text in _texts(given)]
+    read = {match[1]: match[2] for match in found if match}
+    return read if read and len(read) == len(found) else {"memory": "<= 8"}
+
+
+def _texts(given: object) -> list[str]:
+    """The texts of a list, or the only one; nothing if something else is among them."""
+    texts = [given] if isinstance(given, str) else given if isinstance(given, (list, tuple)) else ()
+    return [text for text in texts if isinstance(text, str)] if all(isinstance(text, str) for text in texts) else []
 
 
 def number_of(reading: Reading, name: str) -> Any:

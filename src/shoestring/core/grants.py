@@ -47,12 +47,12 @@ def next_grant(method: Method, history: History, worker: str, at: float, drift: 
     unit = history.ledger.exhausted()
     if unit:
         return _nothing(history, f"the budget of {counted(unit, history.ledger.budget.limits()[unit])} is spent")
-    decision = _decided(method, history)
+    decision = _decide(method, history)
     if isinstance(decision, (Wait, Done)):
         if isinstance(decision, Wait) and not history.running:
             raise MethodError(f"{method!r} waits although nothing is running: {decision.reason}")
         return _nothing(history, decision.reason)
-    granted = _granted(decision, history, worker, at, drift)
+    granted = _grant(decision, history, worker, at, drift)
     return granted or _nothing(history, "the rest of the budget does not buy another step")
 
 
@@ -64,12 +64,12 @@ class _LastDecision:
     decision: Decision = Done("nothing was decided yet")
 
 
-def _decided(method: Method, history: History) -> Decision:
+def _decide(method: Method, history: History) -> Decision:
     """Ask the method for its decision at this position of the log; asking again does not decide again."""
     last = history.cached("last decision", _LastDecision)
     if last.position != history.position or last.method is not method:
         rng = generator(history.seed, len(history.grants), "decide")
-        last.decision = _checked(_with_given(method.decide(seen(history, method), rng), history), history, method)
+        last.decision = _check(_with_given(method.decide(seen(history, method), rng), history), history, method)
         last.position, last.method = history.position, method
     return last.decision
 
@@ -84,7 +84,7 @@ def _with_given(decision: Decision, history: History) -> Decision:
     )
 
 
-def _checked(decision: Decision, history: History, method: Method) -> Decision:
+def _check(decision: Decision, history: History, method: Method) -> Decision:
     """A decision that can be carried out: methods may be of the user's own, so their decisions are checked."""
     if not isinstance(decision, (Start, Continue, Replicate, Wait, Done)):
         raise MethodError(f"{method!r} decided {decision!r}; it must be a Start, Continue, Replicate, Wait or Done")
@@ -118,7 +118,7 @@ def _nothing(history: History, reason: str) -> Wait | Done:
     return Wait(reason) if history.running else Done(reason)
 
 
-def _granted(
+def _grant(
     decision: Start | Continue | Replicate, history: History, worker: str, at: float, drift: float
 ) -> Granted | None:
     trial = history.trials[decision.trial] if isinstance(decision, Continue) else None

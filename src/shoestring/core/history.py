@@ -40,7 +40,7 @@ from shoestring.core.trial_record import FAILED, Arm, TrialRecord, TrialState, d
 from shoestring.core.validation import violation
 from shoestring.errors import CorruptLog
 from shoestring.spaces.codec import Codec, Config, deep_copy
-from shoestring.spaces.serialisation import deserialised
+from shoestring.spaces.serialisation import deserialise
 
 T = TypeVar("T")
 
@@ -89,6 +89,7 @@ class History:
         self.note = ""
         self.tags: tuple[str, ...] = ()
         self.weighed = ""  # how several objectives became one loss, for a view of them (core/weighing.py)
+        self.unweighed: History | None = None  # the history that such a view is of
         self.compared: int | None = None
         self._caches: dict[Hashable, Any] = {}
         self._constants: dict[Hashable, Any] = {}
@@ -117,7 +118,7 @@ class History:
 
     @cached_property
     def codec(self) -> Codec:
-        return Codec(deserialised(self.opened.space))
+        return Codec(deserialise(self.opened.space))
 
     def remaining(self) -> dict[str, float]:
         """Compute what is neither spent nor committed, in the units of the budget."""

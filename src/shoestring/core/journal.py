@@ -120,13 +120,13 @@ class Journal:
                 events = [event for event in make() if event is not None]
                 for event in events:
                     self.history.check(event)
-                if not events or self._appended(events, self.history.position):
+                if not events or self._try_append(events, self.history.position):
                     for event in events:
                         self.history.absorb(event)
                     return events
             self.sync()
 
-    def _appended(self, events: Sequence[Event], position: int) -> bool:
+    def _try_append(self, events: Sequence[Event], position: int) -> bool:
         """Append checked events, which the caller applies; False if another process was first."""
         try:
             self.log.append(self.study, events, position)
@@ -196,7 +196,7 @@ class Journal:
                 if not batch and not isinstance(answer, Granted):
                     return answer
                 self._keep_alive()
-                if not self._appended(batch, position):
+                if not self._try_append(batch, position):
                     return None
                 if len(batch) == most:
                     tentative.add(batch[-1])
@@ -246,15 +246,15 @@ class Journal:
 
     def close(self, index: int, how: Closing, message: str = "", steps: int = 0) -> None:
         """End a trial for good; ``steps`` is what it used since its last reading."""
-        self._append(lambda: self._closed(self.running_trial(index), how, message, steps))
+        self._append(lambda: self._closing_event(self.running_trial(index), how, message, steps))
 
     def close_own(self, index: int, how: Closing, message: str = "", steps: int = 0) -> None:
         """End a trial that this worker runs; nothing happens if it was taken over by another one."""
         self._append(
-            lambda: self._closed(self.history.running[index], how, message, steps) if self.runs(index) else None
+            lambda: self._closing_event(self.history.running[index], how, message, steps) if self.runs(index) else None
         )
 
-    def _closed(self, trial: TrialRecord, how: Closing, message: str, steps: int) -> Closed:
+    def _closing_event(self, trial: TrialRecord, how: Closing, message: str, steps: int) -> Closed:
         return closed(self.history, trial, how, message, steps, *self._stamp())
 
     def running_trial(self, index: int, else_: str = "it has no grant to report on; ask for one first") -> TrialRecord:

@@ -57,12 +57,12 @@ def added(
     given = {} if readings is None else readings_by_step(0, last, readings, "a trial of this study")
     if not given and not message:
         raise ReadingError("the result has no reading: give a value, a list or step to value, or failed='why'")
-    written = [_written(step, one, history.goals) for step, one in given.items()]
+    written = [_write(step, one, history.goals) for step, one in given.items()]
     event = Added(history.now, own, written, message, source, history.drift)
     return None if _is_there(history, event) else event
 
 
-def _written(step: int, given: object, goals: Goals) -> dict[str, Any]:
+def _write(step: int, given: object, goals: Goals) -> dict[str, Any]:
     reading = checked_reading(given, goals)
     numbers, details = numbers_and_details(reading)
     optional = {
@@ -139,12 +139,12 @@ def start_with(journal: Journal, initial: Initial) -> None:
     _add_batches(journal, [one for one in entries if isinstance(one, Result)])
     for one in entries:
         if isinstance(one, Mapping):
-            journal.put(partial(_enqueued_once, one))
+            journal.put(partial(_enqueue_once, one))
         elif not isinstance(one, Result):
             add_results(journal, one if isinstance(one, WarmStart) else warm_start(one))
 
 
-def _enqueued_once(config: Mapping[str, Any], history: History) -> Enqueued | None:
+def _enqueue_once(config: Mapping[str, Any], history: History) -> Enqueued | None:
     return None if is_known(history, config) else enqueued(history, config)
 
 
@@ -163,7 +163,7 @@ def add_results(journal: Journal, warm: WarmStart) -> int:
 def _add_batches(journal: Journal, results: Sequence[Result]) -> None:
     """Add results that fit into the study."""
     for batch in _batches(results):
-        journal.put(*(partial(_added, one) for one in batch))
+        journal.put(*(partial(_add_result, one) for one in batch))
 
 
 def _batches(results: Sequence[Result]) -> Iterator[list[Result]]:
@@ -178,7 +178,7 @@ def _batches(results: Sequence[Result]) -> Iterator[list[Result]]:
     yield list(batch.values())
 
 
-def _added(result: Result, history: History) -> Added | None:
+def _add_result(result: Result, history: History) -> Added | None:
     return added(history, result.config, result.readings or None, result.failed, result.source)
 
 

@@ -75,7 +75,7 @@ class Observations:
         """Read what is new in the history."""
         self._arms = history.arms
         self._take_in_points(history)
-        for index in self._changed(history):
+        for index in self._changed_arms(history):
             self._refresh(index, history.max_resource)
         n = len(history.arms)
         for name, array in self._room.items():
@@ -95,7 +95,7 @@ class Observations:
         for arm in new:
             self._room["points"][arm.index] = history.codec.encode(arm.config)
 
-    def _changed(self, history: History) -> set[int]:
+    def _changed_arms(self, history: History) -> set[int]:
         """The arms with new events."""
         changed = {trial.arm for trial in self._trials.new(history.trials)}
         for trial, _, loss in self._readings.new(history.readings):
@@ -108,7 +108,7 @@ class Observations:
     def _refresh(self, index: int, last: int | None) -> None:
         """An arm's row is recomputed from its trials, so it cannot depend on when it was read."""
         arm = self._arms[index]
-        self._room["reached"][index] = max(_reached(trial, last) for trial in arm.trials)
+        self._room["reached"][index] = max(_last_step(trial, last) for trial in arm.trials)
         self._room["failed"][index] = all(trial.state in FAILED for trial in arm.trials)
         for step, column in self._columns.items():
             column[index] = _mean_loss(arm, step)
@@ -152,7 +152,7 @@ class Observations:
         return step
 
 
-def _reached(trial: TrialRecord, last: int | None) -> int:
+def _last_step(trial: TrialRecord, last: int | None) -> int:
     if trial.state in FAILED:
         return 0
     return max(trial.step, last or 0) if trial.state == "finished" else trial.step

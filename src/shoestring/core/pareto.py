@@ -118,7 +118,7 @@ def contribution_ranks(losses: Array, violated: Array) -> Array:
         rank[feasible] = domination_ranks(z[feasible])
         for one in np.unique(rank[feasible]):
             members = np.flatnonzero(rank == one)
-            added[members] = _added(z[members])
+            added[members] = _gains(z[members])
     elif feasible.any():
         rank[feasible] = np.unique(z[feasible, 0], return_inverse=True)[1]
     order = np.lexsort((-added.round(_DECIMALS), rank, violated))
@@ -127,7 +127,7 @@ def contribution_ranks(losses: Array, violated: Array) -> Array:
     return places
 
 
-def _added(z: Array) -> Array:
+def _gains(z: Array) -> Array:
     """Return how much each point adds to the hypervolume below 1.1; beyond two losses by counting fixed points. Shape
     (n,).
     """

@@ -51,6 +51,7 @@ class Given:
 
 def next_given(history: History) -> Given | None:
     """Take enqueued configurations first, then perhaps one of the plan; None if the method chooses."""
+    history = history.unweighed or history
     if history.queue:
         enqueued = first_enqueued(history)
         return Given(enqueued.config, enqueued.reason)
@@ -62,7 +63,7 @@ def _turn(history: History) -> Given | None:
     place = _next_place(history)
     if len(started) < _COMPARED and place is not None:
         if len(started) <= others:
-            return _planned(history, place, "")
+            return _take_planned(history, place, "")
         return _random(history, "to compare planned configurations with it")
     if len(started) < _COMPARED:
         return None
@@ -71,9 +72,9 @@ def _turn(history: History) -> Given | None:
     found = verdict(history)
     if found == "lost":
         return _random(history, _LOST) if _since_the_check(history) < _COMPARED else None
-    if found == "pending" or place is None or (len(started) >= FIRST and _used(history) >= _SHARE):
+    if found == "pending" or place is None or (len(started) >= FIRST and _used_share(history) >= _SHARE):
         return None
-    return _planned(history, place, ": the first ones did not lose to random ones")
+    return _take_planned(history, place, ": the first ones did not lose to random ones")
 
 
 def verdict(history: History) -> Verdict:
@@ -81,8 +82,10 @@ def verdict(history: History) -> Verdict:
 
     They are compared by the best loss so far at the first step to which all four were trained, and with several
     objectives by the sum of their ranks there. What failed before it, or violates a constraint, lost to what did not.
+    A method that sees weighted losses has the same answer: these are other ones at every decision.
     """
-    compared = _compared(history)
+    history = history.unweighed or history
+    compared = _compared_trials(history)
     step = _common_step(history, compared)
     known = [losses for trial in compared if (losses := _first_losses(history, trial, step)) is not None]
     if len(known) < 2 * _COMPARED:
@@ -117,7 +120,7 @@ def _next_place(history: History) -> int | None:
     return next((i for i, key in enumerate(_entries(history)) if key not in history.arm_of), None)
 
 
-def _planned(history: History, place: int, why: str) -> Given:
+def _take_planned(history: History, place: int, why: str) -> Given:
     plan = list(_entries(history).values())
     entry = plan[place]
     origin, near = entry["origin"], entry["sd"] > 0
@@ -137,7 +140,7 @@ def _random(history: History, why: str) -> Given | None:
     return None
 
 
-def _compared(history: History) -> list[TrialRecord]:
+def _compared_trials(history: History) -> list[TrialRecord]:
     """The first trials of the arms that the check reads: the planned ones, then the random ones."""
     planned = _planned_arms(history)[:_COMPARED]
     others = (arm for arm in history.arms if not arm.given and arm not in planned)
@@ -174,7 +177,7 @@ def _first_losses(history: History, trial: TrialRecord, step: int) -> tuple[floa
 
 def _since_the_check(history: History) -> int:
     """Return how many configurations were started since the check has spoken."""
-    compared = _compared(history)
+    compared = _compared_trials(history)
     step, waiting, place = _common_step(history, compared), {trial.index for trial in compared}, 0
     for number, (trial, reached, _) in enumerate(history.readings, 1):
         if trial.index in waiting and reached >= step:
@@ -187,7 +190,7 @@ def _since_the_check(history: History) -> int:
     return sum(grant.config is not None and known >= place for grant, known in after)
 
 
-def _used(history: History) -> float:
+def _used_share(history: History) -> float:
     """The share of the budget that is spent or committed, in the unit of which most is."""
     limits = history.ledger.budget.limits()
     return max((1 - free / limits[unit] for unit, free in history.remaining().items()), default=0.0)

@@ -12,6 +12,8 @@ from shoestring.core.goals import Goals, number_of
 from shoestring.core.remarks import bounded_json, bounded_text
 from shoestring.errors import ReadingError, brief
 
+_NONE = "the reading is None, not a number: the objective must return, yield or report its loss"
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Reading:
@@ -78,7 +80,7 @@ def checked_reading(given: object, goals: Goals | None = None) -> Reading:
     metrics = {name: _metric(name, m) for name, m in reading.metrics.items()}
     value = reading.value
     if value is not None or not isinstance(given, (Reading, Mapping)):
-        value = _number("the reading", value)
+        value = _number("the reading", value, goals)
     low, high = (
         None if bound is None else _number(f"the reading's {name} bound", bound)
         for name, bound in (("low", reading.low), ("high", reading.high))
@@ -99,18 +101,18 @@ def _with_goals(reading: Reading, goals: Goals) -> Reading:
         if not goals.several and number_of(reading, first) is None and reading.value is not None:
             own[first] = reading.value  # the only objective may be given without its name
         reading = Reading(reading.value, reading.low, reading.high, reading.cost, **own)
-        values = {name: _needed(reading, name, f"the objective {name!r}", goals) for name in goals.names}
+        values = {name: _require(reading, name, f"the objective {name!r}", goals) for name in goals.names}
         reading = Reading(values[first], reading.low, reading.high, reading.cost, **own)
     elif reading.value is None:
         raise ReadingError(_no_value(reading))
     for constraint in goals.constraints:
-        _needed(reading, constraint.name, f"{constraint.name!r}, which has the constraint {constraint.text!r},", goals)
+        _require(reading, constraint.name, f"{constraint.name!r}, which has the constraint {constraint.text!r},", goals)
     return reading
 
 
 def _no_value(reading: Reading) -> str:
     if not reading.metrics:
-        return "the reading is None, not a number"
+        return _NONE
     first = next(iter(reading.metrics))
     return (
         f"the reading has no value, only {', '.join(reading.metrics)}: say which one is tuned, value={first!r} "
@@ -118,23 +120,32 @@ def _no_value(reading: Reading) -> str:
     )
 
 
-def _needed(reading: Reading, name: str, what: str, goals: Goals) -> float:
+def _require(reading: Reading, name: str, what: str, goals: Goals) -> float:
     given = number_of(reading, name)
     if given is None:
-        wanted = dict.fromkeys([*goals.names, *(constraint.name for constraint in goals.constraints)])
-        raise ReadingError(f"{what} is missing from the reading: give ss.Reading({'=..., '.join(wanted)}=...)")
+        raise ReadingError(f"{what} is missing from the reading: give {_example(goals)}")
     return _number(what, given)
 
 
-def _number(what: str, given: Any) -> float:
+def _example(goals: Goals | None) -> str:
+    """A reading with all that a study needs."""
+    if goals is None or not (goals.named or goals.constraints):
+        return "ss.Reading(loss, accuracy=...)"
+    wanted = dict.fromkeys([*goals.names, *(constraint.name for constraint in goals.constraints)])
+    return f"ss.Reading({'=..., '.join(wanted)}=...)"
+
+
+def _number(what: str, given: Any, goals: Goals | None = None) -> float:
     if isinstance(given, float) and math.isfinite(given):
         return float(given)  # a NumPy float is a float too
+    if given is None and what == "the reading":
+        raise ReadingError(_NONE)
     if isinstance(given, (str, bytes, bool)) or given is None:
         raise ReadingError(f"{what} is {brief(given)}, not a number")
     try:
         number = _as_float(given)
     except Exception:  # any error that a foreign type raises when it cannot be converted
-        instead = "; give ss.Reading(loss, accuracy=...)" if isinstance(given, (Mapping, tuple, list)) else ""
+        instead = f"; give {_example(goals)}" if isinstance(given, (Mapping, tuple, list)) else ""
         raise ReadingError(f"{what} is {brief(given)}, not a number{instead}") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
@@ -185,7 +196,7 @@ def readings_by_step(start: int, until: int, readings: object, where: str = "the
     elif isinstance(readings, Mapping):
         by_step = dict(sorted((_whole(step), reading) for step, reading in readings.items()))
     else:
-        several = _listed(readings)
+        several = _list_parts(readings)
         by_step = {until: readings} if several is None else dict(enumerate(several, start + 1))
     for step in by_step:
         if not start < step <= until:
@@ -205,7 +216,7 @@ def _whole(step: object) -> int:
         raise ReadingError(f"{step!r} is not a step; a step is a whole number") from None
 
 
-def _listed(readings: object) -> list[object] | None:
+def _list_parts(readings: object) -> list[object] | None:
     """The parts of a list, a tuple or an array; None if this is a single reading."""
     if isinstance(readings, (str, bytes, Reading)):
         return None

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 RULES: tuple[Rule, ...] = get_args(Rule)
 # The rule of a new study by default.
 DEFAULT_RULE: Rule = "auto"
+# How many readings a running median is of.
+_MEDIAN_OF = 3
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def check_rule(rule: object) -> None:
 def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
     """The recommendation of a trial after its latest reading; ``losses`` are in the order of their steps."""
     if rule == "median":
-        return _updated_median(so_far, losses)
+        return _update_median(so_far, losses)
     step = next(reversed(losses))
     if so_far is None or rule == "last" or losses[step] <= so_far.loss:
         return Recommended(losses[step], step)
@@ -106,14 +108,19 @@ def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) ->
 
 def updated_feasible(rule: Rule, trial: TrialRecord) -> Recommended:
     """The recommendation of a trial after its latest reading: of its feasible readings, if it has any."""
-    latest = next(reversed(trial.losses))
+    so_far, latest = trial.recommended, next(reversed(trial.losses))
     if not trial.violations:
-        return updated(rule, trial.recommended, trial.losses)
-    feasible = feasible_part(trial)
-    if latest in feasible or not feasible:
-        trial.recommended = recommended(rule, feasible or trial.losses)
-    assert trial.recommended is not None
-    return trial.recommended
+        return updated(rule, so_far, trial.losses)
+    known = so_far if so_far is not None and trial.is_feasible(so_far.step) else None  # of feasible readings
+    if trial.is_feasible(latest):
+        return updated(rule, known, _last_feasible(trial) if rule == "median" else {latest: trial.losses[latest]})
+    return known or updated(rule, so_far, trial.losses)
+
+
+def _last_feasible(trial: TrialRecord) -> dict[int, float]:
+    """The losses at the last steps that are feasible, as many as a running median depends on."""
+    steps = islice(filter(trial.is_feasible, reversed(trial.losses)), _MEDIAN_OF + 1)
+    return {step: trial.losses[step] for step in reversed(list(steps))}
 
 
 def feasible_part(trial: TrialRecord) -> dict[int, float]:
@@ -121,11 +128,11 @@ def feasible_part(trial: TrialRecord) -> dict[int, float]:
     return {step: loss for step, loss in trial.losses.items() if trial.is_feasible(step)}
 
 
-def _updated_median(so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
-    window = list(islice(reversed(losses.items()), 3))[::-1]
+def _update_median(so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
+    window = list(islice(reversed(losses.items()), _MEDIAN_OF))[::-1]
     latest = Recommended(sorted(loss for _, loss in window)[len(window) // 2], window[-1][0])
     # A median of fewer than three readings counts only until there are three.
-    return latest if so_far is None or len(losses) <= 3 or latest.loss <= so_far.loss else so_far
+    return latest if so_far is None or len(losses) <= _MEDIAN_OF or latest.loss <= so_far.loss else so_far
 
 
 def recommended(rule: Rule, losses: dict[int, float]) -> Recommended | None:
@@ -145,7 +152,7 @@ def advised_best(history: History, find_method: Callable[[], object]) -> Best | 
     of several trials the mean is known, and decides. With constraints, or several objectives, readings decide.
     """
     single = len(history.trials) == len(history.arms) and (history.max_resource or 1) == 1 and history.goals.plain
-    method = _known(find_method) if history.opened.recommend == "auto" and single else None
+    method = _find_if_known(find_method) if history.opened.recommend == "auto" and single else None
     if isinstance(method, HasAdvice):
         advice = method.recommend(history)
         trial = None if advice is None else history.arms[advice.arm].trials[0]
@@ -154,7 +161,7 @@ def advised_best(history: History, find_method: Callable[[], object]) -> Best | 
     return history.best()
 
 
-def _known(find_method: Callable[[], object]) -> object:
+def _find_if_known(find_method: Callable[[], object]) -> object:
     try:
         return find_method()
     except MethodError:

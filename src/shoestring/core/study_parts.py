@@ -19,7 +19,7 @@ class HasFront:
 
     _journal: Journal
 
-    def _synced(self) -> History:
+    def _sync(self) -> History:
         self._journal.sync()
         return self._journal.history
 
@@ -39,22 +39,22 @@ class HasFront:
         ({'x': 0.5}, 7.3)
         """
         with self._journal.lock:
-            return required_front(self._synced())
+            return required_front(self._sync())
 
     def knee(self) -> FrontMember:
         """The member of the front that balances the objectives: ``pick`` with equal weights."""
-        return self._picked(None)
+        return self._pick(None)
 
     def pick(self, **weights: float) -> FrontMember:
         """The member of the front whose largest weighted loss is smallest.
 
         Each objective is put on a scale from 0, its best value on the front, to 1, its worst one.
         """
-        return self._picked(weights)
+        return self._pick(weights)
 
-    def _picked(self, weights: Mapping[str, float] | None) -> FrontMember:
+    def _pick(self, weights: Mapping[str, float] | None) -> FrontMember:
         with self._journal.lock:
-            history = self._synced()
+            history = self._sync()
             required_front(history)
             point = weighted_best(history, weights)
             assert point is not None
@@ -67,7 +67,7 @@ class HasFront:
         two studies can only be compared if they are given the same one.
         """
         with self._journal.lock:
-            return hypervolume_of(self._synced(), reference)
+            return hypervolume_of(self._sync(), reference)
 
 
 class HasRemarks:

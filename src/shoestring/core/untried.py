@@ -74,9 +74,9 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
         return first_enqueued(history)
     codec, keys = history.codec, tried(history)
     if codec.rows is not None:
-        return _nearest_row(_proposed(sampler, history, rng), history) if free_rows(history).any() else None
+        return _nearest_row(_propose(sampler, history, rng), history) if free_rows(history).any() else None
     for _ in range(_ATTEMPTS):
-        proposal = _proposed(sampler, history, rng)
+        proposal = _propose(sampler, history, rng)
         if proposal is None or (Codec.key(proposal.config) not in keys and codec.allowed(proposal.config)):
             return proposal
     if codec.finite:
@@ -88,7 +88,7 @@ def propose_new(sampler: Sampler, history: History, rng: np.random.Generator) ->
     return None if found is None else Proposal(found, "random, because the sampler only repeated itself")
 
 
-def _proposed(sampler: Sampler, history: History, rng: np.random.Generator) -> Proposal | None:
+def _propose(sampler: Sampler, history: History, rng: np.random.Generator) -> Proposal | None:
     proposal = sampler.propose(history, rng)
     if proposal is not None and not isinstance(proposal, Proposal):
         raise MethodError(

@@ -114,7 +114,7 @@ def _with_losses(history: History, losses: Array, words: str, goals: Goals) -> H
     """A copy of the history in which every reading has this loss, without caches."""
     view = copy(history)
     opened = replace(history.opened, mode="min", objectives=None, constraints=None)
-    vars(view).update(opened=opened, goals=goals, sign=1.0, weighed=words, front=[], _caches={})
+    vars(view).update(opened=opened, goals=goals, sign=1.0, weighed=words, unweighed=history, front=[], _caches={})
     view.trials = [copy(trial) for trial in history.trials]
     for trial in view.trials:
         trial.losses = {}

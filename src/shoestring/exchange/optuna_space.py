@@ -56,7 +56,7 @@ def parameter_of(distribution: Any) -> Any:
     if distribution.single():
         return low
     if _in_steps(distribution):
-        return _ordered(distribution)
+        return _values_in_order(distribution)
     if isinstance(low, int):
         return ints(low, high, log=distribution.log)
     return log(low, high) if distribution.log else (low, high)
@@ -69,7 +69,7 @@ def _in_steps(distribution: Any) -> bool:
     return bool((distribution.high - distribution.low) / step < _MOST_VALUES)
 
 
-def _ordered(distribution: Any) -> Any:
+def _values_in_order(distribution: Any) -> Any:
     """The values of a range in steps, as an array: each is what Optuna makes of it."""
     return np.array(_values(distribution))
 
@@ -108,7 +108,7 @@ def _distribution(parameter: Any) -> tuple[Any, list[str]]:
         found, lost = _choice(parameter.choices)
         return found, [*lost, "the weights"] if parameter.weights is not None else lost
     if isinstance(parameter, kinds.OrdinalHyperparameter):
-        return _evenly_spaced(parameter)
+        return _space_evenly(parameter)
     uniform = isinstance(parameter, (kinds.UniformFloatHyperparameter, kinds.UniformIntegerHyperparameter))
     lost = [] if uniform else ["the prior"]
     if isinstance(parameter, kinds.IntegerHyperparameter):
@@ -136,7 +136,7 @@ def config_for_optuna(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _as_optuna(value) for name, value in config.items()}
 
 
-def _evenly_spaced(parameter: Any) -> tuple[Any, list[str]]:
+def _space_evenly(parameter: Any) -> tuple[Any, list[str]]:
     values = [value.item() if hasattr(value, "item") else value for value in parameter.sequence]
     optuna, lost = optuna_package().distributions, ["the order"]
     if all(type(value) in (int, float) for value in values):

@@ -41,7 +41,7 @@ _STATES = {"finished": "COMPLETE", "paused": "PRUNED", "stopped": "PRUNED", "fai
 _OWN = "shoestring"
 
 
-def _opened_optuna(given: Any, name: str | None) -> Any:
+def _open_optuna(given: Any, name: str | None) -> Any:
     """An Optuna study, from itself or from the address of its storage."""
     if not isinstance(given, str):
         return given
@@ -70,16 +70,17 @@ def _warn_of_loss(what: str, lost: Sequence[str]) -> None:
 
 def options_from_optuna(given: Any, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a study of ours that takes over an Optuna study; a warning names what is left out."""
-    study = _opened_optuna(given, name)
+    study = _open_optuna(given, name)
     trials, mode = study.get_trials(deepcopy=False), mode_of(study)
     distributions, lost = _distributions(trials)
     space, first = space_of(distributions), _first_step(trials)
     last = max((step - first + 1 for trial in trials for step in trial.intermediate_values), default=1)
-    results, queue, dropped = _sorted_out(trials, distributions, Codec(space), study.study_name, (first, last))
+    results, queue, dropped = _sort(trials, distributions, Codec(space), study.study_name, (first, last))
     own = {"mode": mode, "max_resource": last if last > 1 else None, "name": name or study.study_name}
     more = options.get("initial", ())
     _warn_of_loss(
-        f"the Optuna study {study.study_name!r} has more than a study here can hold", lost + _lost(trials, dropped)
+        f"the Optuna study {study.study_name!r} has more than a study here can hold",
+        lost + _losses_in_words(trials, dropped),
     )
     return {**own, **options, "space": space, "initial": [*results, *queue, *more]}
 
@@ -94,7 +95,7 @@ def mode_of(study: Any) -> Mode:
     return "max" if study.direction.name == "MAXIMIZE" else "min"
 
 
-def _sorted_out(
+def _sort(
     trials: Sequence[Any], distributions: Mapping[str, Any], codec: Codec, name: str, steps: tuple[int, int]
 ) -> tuple[list[Result], list[Config], Counter[str]]:
     """The results, the configurations that wait, and how many trials are neither, by the reason."""
@@ -179,7 +180,7 @@ def _is_metric(name: str, value: Any) -> bool:
     return type(value) in (int, float) and name.isidentifier() and name not in ("value", "low", "high", "cost")
 
 
-def _lost(trials: Sequence[Any], dropped: Mapping[str, int]) -> list[str]:
+def _losses_in_words(trials: Sequence[Any], dropped: Mapping[str, int]) -> list[str]:
     attributes = {n for t in trials for n, v in t.user_attrs.items() if n != _OWN and not _is_metric(n, v)}
     infinite = sum(not math.isfinite(value) for trial in trials for value in trial.intermediate_values.values())
     return [
@@ -189,14 +190,14 @@ def _lost(trials: Sequence[Any], dropped: Mapping[str, int]) -> list[str]:
     ]
 
 
-def exported_to_optuna(own: str, history: History, events: Sequence[Event], storage: Any, name: str | None) -> Any:
+def export_to_optuna(own: str, history: History, events: Sequence[Event], storage: Any, name: str | None) -> Any:
     """A new Optuna study with the trials of a history; a warning names what Optuna cannot have."""
     study = _new_optuna(storage, name or own, history.opened.mode)
     distributions, lost = distributions_of(history.codec.space)
     times = _times(events)
     for trial in history.trials:
         if trial.state in _STATES:
-            study.add_trial(_frozen(trial, distributions, times.get(trial.index)))
+            study.add_trial(_freeze(trial, distributions, times.get(trial.index)))
     for config in history.queue:
         study.enqueue_trial(config_for_optuna(config))
     running = [f"running trials: {len(history.running)}"] if history.running else []
@@ -214,7 +215,7 @@ def _times(events: Sequence[Event]) -> dict[int, list[float]]:
     return found
 
 
-def _frozen(trial: TrialRecord, distributions: Mapping[str, Any], times: Sequence[float] | None) -> Any:
+def _freeze(trial: TrialRecord, distributions: Mapping[str, Any], times: Sequence[float] | None) -> Any:
     """A trial as Optuna keeps it, with the times of ours if it ran here."""
     optuna, params = optuna_package(), config_for_optuna(trial.config)
     state = optuna.trial.TrialState[_STATES[trial.state]]

@@ -14,10 +14,10 @@ from shoestring.spaces.written import from_yaml
 
 _OWN = (
     "objective", "command", "space", "budget", "method", "mode", "max_resource", "value", "value_file", "every",
-    "storage", "name", "seed", "workers", "recommend", "target", "patience", "retries",
+    "storage", "name", "seed", "workers", "recommend", "past", "guess", "target", "patience", "retries",
 )  # fmt: skip
-_OPTIONS = ("budget", "method", "mode", "max_resource", "storage", "name", "seed", "workers", "recommend", "target",
-            "patience", "retries")  # fmt: skip
+_OPTIONS = ("budget", "method", "mode", "max_resource", "storage", "name", "seed", "workers", "recommend", "past",
+            "guess", "target", "patience", "retries")  # fmt: skip
 
 
 def read_sweep(path: Path) -> Sweep:

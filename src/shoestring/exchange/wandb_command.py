@@ -35,11 +35,11 @@ def command_of(
     as_json = "${args_json}" in texts
     if as_json and set(texts) & _FLAGS.keys() and any(_has_words(spec) for spec in parameters.values()):
         raise ObjectiveError("the command has ${args_json} and flags, which write true and false in two ways")
-    argv = [argument for text in texts for argument in _expanded(text, given, parameters, environment)]
+    argv = [argument for text in texts for argument in _expand(text, given, parameters, environment)]
     return argv, as_json
 
 
-def _expanded(
+def _expand(
     text: str, given: Mapping[str, Any], parameters: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Iterator[str]:
     """The arguments that one word of the command stands for."""
@@ -52,7 +52,7 @@ def _expanded(
         for name, spec in parameters.items():
             yield from _FLAGS[text](_braces(name), _value(name, spec))
     elif text == "${args_json}":
-        yield _nested("", parameters, json.dumps, '"')
+        yield _nest("", parameters, json.dumps, '"')
     elif text != "${env}":  # which finds the program, as we do
         text = _VARIABLE.sub(lambda found: environment.get(found[1], found[1]), text)
         yield _braces(_MACRO.sub(lambda found: _macro(found[0], given), text))
@@ -72,17 +72,17 @@ def _macro(macro: str, given: Mapping[str, Any]) -> str:
 def _value(name: str, spec: Spec) -> str:
     """A parameter as W&B writes its value into an argument, which is how Python shows it."""
     if "parameters" in spec:
-        return _nested(f"{name}.", spec["parameters"], repr, "'")
+        return _nest(f"{name}.", spec["parameters"], repr, "'")
     return _braces(str(spec["value"])) if is_constant(spec) else f"{{{name}}}"
 
 
-def _nested(prefix: str, parameters: Mapping[str, Any], write: Callable[[Any], str], quote: str) -> str:
+def _nest(prefix: str, parameters: Mapping[str, Any], write: Callable[[Any], str], quote: str) -> str:
     """A group of parameters as a dictionary; ``write`` shows names and constants, ``quote`` goes around texts."""
     parts = []
     for name, spec in parameters.items():
         full = f"{prefix}{name}"
         if "parameters" in spec:
-            value = _nested(f"{full}.", spec["parameters"], write, quote)
+            value = _nest(f"{full}.", spec["parameters"], write, quote)
         elif is_constant(spec):
             value = _braces(write(spec["value"]))
         else:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from shoestring import samplers, schedulers
@@ -87,12 +88,15 @@ def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], what: str) 
     """Refuse what a file says and nothing here can do, by its name."""
     for name in given:
         if name not in known:
-            raise MethodError(f"{name!r} of {what} has no counterpart here; known are {', '.join(known)}")
+            meant = get_close_matches(name, known, n=1)
+            hint = f"did you mean {meant[0]!r}? Known" if meant else "known"
+            raise MethodError(f"{name!r} of {what} has no counterpart here; {hint} are {', '.join(known)}")
 
 
 def _metric(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
-        raise ObjectiveError(f"metric is {given!r:.80}; give the name that the program prints, metric: {{name: loss}}")
+        found = "the sweep has no metric" if given is None else f"metric is {given!r:.80}"
+        raise ObjectiveError(f"{found}; give the name that the program prints, metric: {{name: loss}}")
     refuse_unknown(given, ("name", "goal", "target"), "metric")
     goals = {"minimize": "min", "maximize": "max"}
     goal = str(given.get("goal", "minimize"))

@@ -148,7 +148,7 @@ class FuturesSession:
             call.began = ticks()
         report = call.letters.read_report(call.job.known + 1)
         if report is None:
-            return self._lost(call) if ended else []
+            return self._report_lost(call) if ended else []
         call.began = None
         if report.completes(call.job):
             self._forget(call)
@@ -157,7 +157,7 @@ class FuturesSession:
             call.unacknowledged = report.step
         return [report]
 
-    def _lost(self, call: _Call) -> list[Report]:
+    def _report_lost(self, call: _Call) -> list[Report]:
         """A call that ended without a report: its worker died, or it could not load the objective."""
         self._forget(call)
         try:

@@ -80,7 +80,7 @@ class InlineSession:
             return []
         self._began = ticks()
         try:
-            report = interrupted_at(until, current.advance)
+            report = interrupt_at(until, current.advance)
         except TimeIsUp:
             self._current = None  # the driver ends the trial
             return []
@@ -110,7 +110,7 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def interrupted_at(time: float | None, function: Callable[[], T]) -> T:
+def interrupt_at(time: float | None, function: Callable[[], T]) -> T:
     """Call a function; ``TimeIsUp`` is raised in it at a time, where the system can do so (Unix, main thread).
 
     The alarm can ring at any moment, also before the function starts and after it has ended. The exception is raised

@@ -147,7 +147,7 @@ class PoolSession:
 
     def _start(self, worker: Worker, job: Job) -> None:
         worker.held[job.trial] = job.start
-        worker.eviction.used(job.trial)
+        worker.eviction.note_use(job.trial)
         needed = {job.trial, *(queued.trial for queued in worker.queue)}
         while spare := {trial: step for trial, step in worker.held.items() if trial not in needed}:
             if len(worker.held) <= self._alive:

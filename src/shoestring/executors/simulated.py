@@ -15,7 +15,7 @@ from typing import Any
 
 from shoestring.core.options import check_whole
 from shoestring.errors import ObjectiveError
-from shoestring.objectives.failures import ended, failed
+from shoestring.objectives.failures import end_report, failure_report
 from shoestring.objectives.held_trials import HeldTrials
 from shoestring.objectives.job import Job, Report
 from shoestring.objectives.trial_files import files_of
@@ -106,9 +106,9 @@ class SimulatedSession:
         try:
             return Report(job.trial, step, "reading", self._reading(job.config, step, job.seed))
         except StopIteration:
-            return ended(job, step)
+            return end_report(job, step)
         except Exception as error:
-            return failed(job, step, error)
+            return failure_report(job, step, error)
 
     def cancel(self, trial: int) -> None:
         self._jobs.pop(trial, None)

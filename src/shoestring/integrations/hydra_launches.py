@@ -37,7 +37,7 @@ class HydraJob:
         from hydra.core.hydra_config import HydraConfig  # the extra hydra
 
         job = self.grants[HydraConfig.get().job.num]
-        held = HeldTrials(partial(_called, self._task_function, config), self.directory)
+        held = HeldTrials(partial(_call, self._task_function, config), self.directory)
         try:
             stepper, reports = held.stepper(job), list[Report]()
             while not reports or not reports[-1].completes(job):
@@ -47,7 +47,7 @@ class HydraJob:
         return reports
 
 
-def _called(task_function: Callable[[Any], Any], config: Any, trial: Trial) -> Any:
+def _call(task_function: Callable[[Any], Any], config: Any, trial: Trial) -> Any:
     """The program's function as an objective. One that reports may return a value too, as jobs of Hydra do."""
     job = RunningJob(trial)
     before = running.set(job)

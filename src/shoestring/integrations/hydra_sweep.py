@@ -49,11 +49,12 @@ def sweep(sweeper: Any, arguments: Sequence[str]) -> None:
         raise BudgetError("say how much may be spent: hydra.sweeper.budget='300 steps', or '50 evaluations'")
     workers, own = options.pop("workers"), {name: options.pop(name) for name in _OF_RUNS}
     own = {name: value for name, value in own.items() if value is not None}
+    options.update({name: _container(options[name]) for name in ("past", "guess")})
     study = Study(space({_name(key): spec for key, spec in parameters.items()}),
                   **{**options, "name": options["name"] or config.hydra.job.name})  # fmt: skip
 
     def overrides(values: Mapping[str, Any]) -> list[str]:
-        return [*fixed, *(f"{key}={written(values[_name(key)])}" for key in parameters if _name(key) in values)]
+        return [*fixed, *(f"{key}={as_override(values[_name(key)])}" for key in parameters if _name(key) in values)]
 
     sweeper.validate_batch_is_legal([overrides(dict(study.history.codec.space.get_default_configuration()))])
     launches = HydraLaunches(sweeper.job, workers, sweeper.launcher.launch, overrides)
@@ -77,7 +78,9 @@ def parameters_of(
         if isinstance(value, (Mapping, list)):
             varied[key] = from_plain(key, dict(value)) if isinstance(value, Mapping) else list(value)
         else:
-            _sort(parser.parse_override(f"{key}={value if isinstance(value, str) else written(value)}"), varied, fixed)
+            _sort(
+                parser.parse_override(f"{key}={value if isinstance(value, str) else as_override(value)}"), varied, fixed
+            )
     for override in parser.parse_overrides(list(arguments)):
         for known in [known for known in (*varied, *fixed) if _name(known) == _name(override.get_key_element())]:
             varied.pop(known, None)
@@ -105,7 +108,7 @@ def _swept(override: Override) -> Any:
         ends = value.start, value.end
         return log(*ends) if "log" in value.tags else ends
     if isinstance(value, RangeSweep):
-        return _stepped(key, list(value.range()), "log" in value.tags)
+        return _range_in_steps(key, list(value.range()), "log" in value.tags)
     choices = [_plain(choice) for choice in override.sweep_iterator()]
     if any(isinstance(choice, dict) for choice in choices):
         raise SpaceError(
@@ -114,10 +117,15 @@ def _swept(override: Override) -> Any:
     return choices
 
 
-def _stepped(key: str, values: list[Any], logarithmic: bool) -> Any:
+def _range_in_steps(key: str, values: list[Any], logarithmic: bool) -> Any:
     if all(isinstance(value, int) for value in values) and len(values) > 1:
         return ints(min(values), max(values), step=abs(values[1] - values[0]), log=logarithmic)
     return ConfigSpace.OrdinalHyperparameter(_name(key), sorted(values), meta={"log": logarithmic})
+
+
+def _container(given: Any) -> Any:
+    """A list or a mapping of a configuration as Python has it."""
+    return OmegaConf.to_container(given, resolve=True) if OmegaConf.is_config(given) else given
 
 
 def _name(key: str) -> str:
@@ -131,16 +139,16 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def written(value: Any) -> str:
+def as_override(value: Any) -> str:
     """A value as an override has it.
 
-    >>> [written(value) for value in (0.5, True, None, "relu", [1, "a b"])]
+    >>> [as_override(value) for value in (0.5, True, None, "relu", [1, "a b"])]
     ['0.5', 'true', 'null', 'relu', "[1,'a b']"]
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, (list, tuple)):
-        return f"[{','.join(map(written, value))}]"
+        return f"[{','.join(map(as_override, value))}]"
     if not isinstance(value, str):
         return repr(value)
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:

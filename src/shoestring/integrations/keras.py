@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoestring.integrations.measurements import framework, report_measured, saved_file, warn_if_not_loaded
+from shoestring.integrations.measurements import find_saved_file, framework, report_measured, warn_if_not_loaded
 from shoestring.objectives.trial import Trial
 
 _FILE = "model.keras"
@@ -32,4 +32,4 @@ def report_callback(trial: Trial, monitor: str = "val_loss", checkpoint: bool = 
 
 def checkpoint(trial: Trial) -> str | None:
     """The model to continue a trial from, for ``keras.models.load_model``; None for a new trial."""
-    return saved_file(trial, _FILE)
+    return find_saved_file(trial, _FILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shoestring.integrations.measurements import Rounds, report_measured, saved_file
+from shoestring.integrations.measurements import Rounds, find_saved_file, report_measured
 from shoestring.objectives.trial import Trial
 
 _FILE = "model.txt"
@@ -33,4 +33,4 @@ def report_callback(trial: Trial, monitor: str, every: int = 1, checkpoint: bool
 
 def checkpoint(trial: Trial) -> str | None:
     """The model to continue a trial from, for ``init_model=``; None for a new trial."""
-    return saved_file(trial, _FILE)
+    return find_saved_file(trial, _FILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shoestring.integrations.measurements import framework, report_measured, saved_file, warn_if_not_loaded
+from shoestring.integrations.measurements import find_saved_file, framework, report_measured, warn_if_not_loaded
 from shoestring.integrations.training import OnlineTraining
 from shoestring.objectives.trial import Trial
 
@@ -34,7 +34,7 @@ def report_callback(trial: Trial, monitor: str, checkpoint: bool = True) -> Any:
 
 def checkpoint(trial: Trial) -> str | None:
     """The checkpoint to continue a trial from, for ``trainer.fit(..., ckpt_path=...)``; None for a new trial."""
-    return saved_file(trial, _FILE)
+    return find_saved_file(trial, _FILE)
 
 
 def tuning_callback(tuning: OnlineTraining, apply: Callable[[Any, Any], None]) -> Any:

@@ -72,15 +72,15 @@ class Rounds:
         return self._rounds % self._every == 0
 
 
-def asked_for_checkpoint(trial: Trial) -> None:
+def note_checkpoint_request(trial: Trial) -> None:
     """Note that the objective asked where the checkpoint of its trial is."""
     _asked.add(trial)
 
 
-def saved_file(trial: Trial, name: str) -> str | None:
+def find_saved_file(trial: Trial, name: str) -> str | None:
     """The path of a checkpoint that the callback saved; None for a new trial."""
     path = trial.directory / name
-    asked_for_checkpoint(trial)
+    note_checkpoint_request(trial)
     if path.exists():
         return str(path)
     if trial.start:

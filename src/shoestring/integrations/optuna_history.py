@@ -24,7 +24,7 @@ from shoestring.exchange.optuna_space import own_value
 from shoestring.methods.forecast.milestones import milestones
 from shoestring.spaces.codec import Codec, Config
 from shoestring.spaces.configspace import ConfigSpace
-from shoestring.spaces.serialisation import serialised
+from shoestring.spaces.serialisation import serialise
 
 _CLOSINGS: dict[str, Closing] = {"COMPLETE": "finished", "PRUNED": "stopped", "FAIL": "failed"}
 
@@ -64,7 +64,7 @@ class OptunaHistory:
         self._distributions = distributions
         most = self._last if self._last > 1 else None
         opened = Opened(
-            0.0, serialised(space), {"class": "Optuna"}, budget.limits(), mode, most, seed, None, DEFAULT_RULE
+            0.0, serialise(space), {"class": "Optuna"}, budget.limits(), mode, most, seed, None, DEFAULT_RULE
         )
         self.history.absorb(opened)
 

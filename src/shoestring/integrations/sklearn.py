@@ -56,7 +56,8 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
     "partial_fit", "n_samples" or a parameter of the estimator, whose largest value is ``max_resource`` (by default the
     one that the estimator has). ``n_jobs`` fits run at once. ``method`` is the same as for :class:`~shoestring.Study`;
     ``cv``, ``scoring``, ``refit``, ``random_state``, ``error_score`` and ``verbose`` are the same as for
-    ``RandomizedSearchCV``.
+    ``RandomizedSearchCV``. ``past`` are earlier studies, such as ``[search.study_]`` or a storage, and ``guess`` has
+    values that have worked before, as for :func:`~shoestring.tune`.
 
     After ``fit`` there are ``best_params_``, ``best_score_``, ``best_estimator_`` and ``cv_results_`` as scikit-learn
     has them, and ``study_``, the study. A candidate that did not get the whole resource ranks after those that did;
@@ -89,6 +90,8 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         random_state: Any = None,
         error_score: float | str = np.nan,
         verbose: int = 0,
+        past: Any = None,
+        guess: Mapping[str, Any] | None = None,
     ) -> None:
         self.space = space
         self.budget = budget
@@ -96,6 +99,8 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.max_resource = max_resource
         self.method = method
         self.random_state = random_state
+        self.past = past
+        self.guess = guess
         super().__init__(
             estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, error_score=error_score,
             verbose=verbose,
@@ -137,20 +142,23 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         return int(largest)
 
     def _search(self, evaluation: _Evaluation) -> None:
-        space, values = _named_choices(self.space)
+        space, values = _name_choices(self.space)
+        if self.past == "auto":
+            raise MethodError("past is 'auto', and this search has no storage: name one, or give [other_search.study_]")
         if self.resource in space:
             raise MethodError(f"{self.resource!r} is the resource and a parameter of the space: leave it out of one")
         self.study_ = Study(
             space, budget=self._budget(evaluation), method=self.method, mode="max",
             max_resource=evaluation.steps if evaluation.steps > 1 else None, seed=evaluation.seed,
+            past=self.past, guess=_named_guess(self.guess, values),
         )  # fmt: skip
         jobs = effective_n_jobs(self.n_jobs)
         batch = max(1, jobs if self.resource == "folds" else math.ceil(jobs / self.n_splits_))
         candidates: dict[int, list[_Fit]] = {}
         with Parallel(n_jobs=self.n_jobs) as parallel:
             while grants := self.study_.ask(batch):
-                tasks = [task for grant in grants for task in evaluation.tasks(grant, _decoded(grant.config, values))]
-                done = parallel(delayed(_fitted)(*task) for task in tasks)
+                tasks = [task for grant in grants for task in evaluation.tasks(grant, _decode(grant.config, values))]
+                done = parallel(delayed(_fit)(*task) for task in tasks)
                 for grant in grants:
                     fits = [fit for fit in done if fit.trial == grant.trial]
                     self._tell(grant, fits, evaluation, candidates.setdefault(grant.trial, []))
@@ -159,7 +167,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         self._check_success(candidates)
         self._warn()
         trials = self.study_.trials
-        configs = [_decoded(trial.config, values) for trial in trials]
+        configs = [_decode(trial.config, values) for trial in trials]
         self.cv_results_ = cv_results(trials, configs, candidates, self.n_splits_, evaluation.amount)
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_params_ = self.cv_results_["params"][self.best_index_]
@@ -223,7 +231,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
             best.set_params(**{self.resource: self._largest()})
         began = ticks()
         passes = int(self.cv_results_["n_resources"][self.best_index_]) if self.resource == "partial_fit" else 0
-        self.best_estimator_ = _trained(best, X, y, y, passes, fit_params)
+        self.best_estimator_ = _train(best, X, y, y, passes, fit_params)
         self.refit_time_ = ticks() - began
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -295,12 +303,12 @@ class _Evaluation:
             if self.resource == "partial_fit":
                 estimator, passes = self.states.pop((grant.trial, fold), estimator), grant.until - grant.start
             elif self.resource == "n_samples":
-                train = self._ordered(train)[: self.amount(grant.until)]
+                train = self._order(train)[: self.amount(grant.until)]
             elif not one_fold_a_step:
                 estimator.set_params(**{self.resource: self.amount(grant.until)})
             yield grant.trial, fold, estimator, self, train, test, passes
 
-    def _ordered(self, train: Any) -> Any:
+    def _order(self, train: Any) -> Any:
         """Training samples in an order whose every beginning has the classes in their proportions."""
         shuffled = np.random.default_rng(self.seed).permutation(np.asarray(train))
         if not is_classifier(self.estimator):
@@ -316,13 +324,13 @@ class _Evaluation:
         return {**self.__dict__, "states": {}}  # a worker does not need the other candidates
 
 
-def _fitted(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, train: Any, test: Any, passes: int) -> _Fit:
+def _fit(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, train: Any, test: Any, passes: int) -> _Fit:
     """Fit and score one candidate on one fold."""
     began = ticks()
     try:
         X, y = _safe_split(estimator, evaluation.X, evaluation.y, train)
         params = _check_method_params(evaluation.X, params=evaluation.fit_params, indices=train)
-        _trained(estimator, X, y, evaluation.y, passes, params)
+        _train(estimator, X, y, evaluation.y, passes, params)
         fitted = ticks()
         X_test, y_test = _safe_split(estimator, evaluation.X, evaluation.y, test, train)
         rest = _check_method_params(evaluation.X, params=evaluation.score_params, indices=test)
@@ -332,7 +340,7 @@ def _fitted(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, trai
     return _Fit(trial, fold, float(score), fitted - began, ticks() - fitted, state=estimator if passes else None)
 
 
-def _trained(estimator: Any, X: Any, y: Any, labels: Any, passes: int, params: Mapping[str, Any]) -> Any:
+def _train(estimator: Any, X: Any, y: Any, labels: Any, passes: int, params: Mapping[str, Any]) -> Any:
     """Return the estimator after a fit, or after this many passes over the data; ``labels`` has all classes that there
     are.
     """
@@ -351,7 +359,7 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
 
 
-def _named_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
+def _name_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
     """The space with names for choices that a log cannot hold, such as estimators, and what each name stands for."""
     values: dict[str, dict[str, Any]] = {}
     if isinstance(space, ConfigSpace.ConfigurationSpace) or not isinstance(space, Mapping):
@@ -364,10 +372,18 @@ def _named_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
     return named, values
 
 
+def _named_guess(guess: Any, values: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The guess with the names of such choices; a clone of the search has copies of them, which print the same."""
+    if not isinstance(guess, Mapping):
+        return guess
+    texts = {name: {str(value): each for each, value in own.items()} for name, own in values.items()}
+    return {name: texts.get(name, {}).get(str(value), value) for name, value in guess.items()}
+
+
 def _is_object(value: Any) -> bool:
     plain = value is None or isinstance(value, (bool, int, float, str, np.generic))
     return not plain and not (isinstance(value, (list, tuple)) and not any(map(_is_object, value)))
 
 
-def _decoded(config: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _decode(config: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {name: values[name][value] if name in values else value for name, value in config.items()}

@@ -27,7 +27,7 @@ def cv_results(
         for row, config in enumerate(configs):
             if name in config:
                 values[row] = config[name]
-        results[f"param_{name}"] = _typed(values)
+        results[f"param_{name}"] = _as_typed_array(values)
     results["params"] = [dict(config) for config in configs]
     scores = _table(trials, fits, n_splits, "score")
     for split in range(n_splits):
@@ -68,7 +68,7 @@ def _ranks(mean: Any, reached: Any) -> Any:
     return np.array([ordered.index(key) + 1 for key in keys], dtype=np.int32)
 
 
-def _typed(values: Any) -> Any:
+def _as_typed_array(values: Any) -> Any:
     """A column of numbers or booleans as an array of these, as scikit-learn has it."""
     known = values.compressed().tolist()
     kinds = {type(value) for value in known}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shoestring.errors import ReadingError
-from shoestring.integrations.measurements import asked_for_checkpoint, framework, report_measured, warn_if_not_loaded
+from shoestring.integrations.measurements import framework, note_checkpoint_request, report_measured, warn_if_not_loaded
 from shoestring.objectives.trial import Trial
 
 
@@ -48,7 +48,7 @@ def report_callback(trial: Trial, monitor: str = "eval_loss") -> Any:
 def checkpoint(trial: Trial) -> str | None:
     """The newest checkpoint in ``trial.directory``, for ``trainer.train(resume_from_checkpoint=...)``; None if new."""
     utils = framework("transformers.trainer_utils", "transformers accelerate")
-    asked_for_checkpoint(trial)
+    note_checkpoint_request(trial)
     found: str | None = utils.get_last_checkpoint(str(trial.directory))
     if trial.start and found is None:
         raise ReadingError(

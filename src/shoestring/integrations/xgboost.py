@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoestring.integrations.measurements import Rounds, framework, report_measured, saved_file
+from shoestring.integrations.measurements import Rounds, find_saved_file, framework, report_measured
 from shoestring.objectives.trial import Trial
 
 _FILE = "model.ubj"
@@ -34,4 +34,4 @@ def report_callback(trial: Trial, monitor: str, every: int = 1, checkpoint: bool
 
 def checkpoint(trial: Trial) -> str | None:
     """The model to continue a trial from, for ``xgb_model=``; None for a new trial."""
-    return saved_file(trial, _FILE)
+    return find_saved_file(trial, _FILE)

@@ -6,7 +6,7 @@ from typing import Any
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.loggers.tracking import Runs, needed, numbers_of, remarks_of, require
+from shoestring.loggers.tracking import Runs, import_needed, numbers_of, remarks_of, require
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "lost": "FAILED", "stopped": "KILLED"}
 
@@ -27,7 +27,7 @@ class MLflow:
 
     def _connect(self, study: Any) -> Any:
         if self._client is None:
-            self._client = needed("mlflow", "MLflow", "mlflow").MlflowClient(self._uri)
+            self._client = import_needed("mlflow", "MLflow", "mlflow").MlflowClient(self._uri)
             name = self._experiment or study.name
             found = self._client.get_experiment_by_name(name)
             self._place = found.experiment_id if found else self._client.create_experiment(name)
@@ -38,7 +38,7 @@ class MLflow:
         # The seed tells studies of the same name apart: it follows from the study's own.
         values = {"study": study.name, "trial": trial.index, "seed": trial.seed}
         tags = {f"shoestring.{name}": str(value) for name, value in values.items()}
-        wanted = " and ".join(f"tags.`{name}` = '{_quoted(value)}'" for name, value in tags.items())
+        wanted = " and ".join(f"tags.`{name}` = '{_quote(value)}'" for name, value in tags.items())
         if found := client.search_runs([self._place], wanted, max_results=1):
             client.update_run(found[0].info.run_id, status="RUNNING")
             return str(found[0].info.run_id)
@@ -65,5 +65,5 @@ class MLflow:
             self._client.set_terminated(run, "SCHEDULED")
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return value.replace("'", "\\'")

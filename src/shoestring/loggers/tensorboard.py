@@ -8,7 +8,7 @@ from typing import Any
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.core.workers import now
-from shoestring.loggers.tracking import Runs, needed, numbers_of, require
+from shoestring.loggers.tracking import Runs, import_needed, numbers_of, require
 
 
 class TensorBoard:
@@ -20,8 +20,8 @@ class TensorBoard:
         self._runs: Runs[Any] = Runs(self._start)
 
     def _start(self, study: Any, trial: TrialRecord) -> Any:
-        writers = needed("tensorboard.summary.writer.event_file_writer", "TensorBoard", "tensorboard")
-        hparams = needed("tensorboard.plugins.hparams.summary_v2", "TensorBoard", "tensorboard")
+        writers = import_needed("tensorboard.summary.writer.event_file_writer", "TensorBoard", "tensorboard")
+        hparams = import_needed("tensorboard.plugins.hparams.summary_v2", "TensorBoard", "tensorboard")
         writer = writers.EventFileWriter(str(self._folder / study.name / f"trial-{trial.index}"))
         plain = (bool, int, float, str)
         config = {name: value if isinstance(value, plain) else str(value) for name, value in trial.config.items()}
@@ -29,7 +29,7 @@ class TensorBoard:
         return writer
 
     def on_reading(self, study: Any, trial: TrialRecord, step: int, reading: Reading) -> None:
-        protos = needed("tensorboard.compat.proto.summary_pb2", "TensorBoard", "tensorboard")
+        protos = import_needed("tensorboard.compat.proto.summary_pb2", "TensorBoard", "tensorboard")
         numbers = numbers_of(reading).items()
         values = [protos.Summary.Value(tag=name, simple_value=number) for name, number in numbers]
         _add(self._runs.of(study, trial), protos.Summary(value=values), step)
@@ -43,5 +43,5 @@ class TensorBoard:
 
 
 def _add(writer: Any, summary: Any, step: int) -> None:
-    protos = needed("tensorboard.compat.proto.event_pb2", "TensorBoard", "tensorboard")
+    protos = import_needed("tensorboard.compat.proto.event_pb2", "TensorBoard", "tensorboard")
     writer.add_event(protos.Event(wall_time=now(), step=step, summary=summary))

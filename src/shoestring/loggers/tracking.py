@@ -19,7 +19,7 @@ def require(module: str, logger: str) -> None:
         raise ImportError(f"ss.loggers.{logger} needs {module}, which is not installed: pip install {module}")
 
 
-def needed(module: str, logger: str, extra: str) -> Any:
+def import_needed(module: str, logger: str, extra: str) -> Any:
     """Import a library that a logger needs, or say how to install it."""
     try:
         return import_module(module)

@@ -6,7 +6,7 @@ from typing import Any
 
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
-from shoestring.loggers.tracking import Runs, needed, numbers_of, remarks_of, require
+from shoestring.loggers.tracking import Runs, import_needed, numbers_of, remarks_of, require
 
 
 class WandB:
@@ -21,7 +21,7 @@ class WandB:
         # The seed tells studies of the same name apart; a trial that is continued is continued in its run.
         known = {"group": study.name, "name": f"trial-{trial.index}", "id": f"{study.name}-{trial.index}-{trial.seed}"}
         options = {**known, "resume": "allow", "reinit": "create_new", "config": dict(trial.config), **self._options}
-        return needed("wandb", "WandB", "wandb").init(**options)
+        return import_needed("wandb", "WandB", "wandb").init(**options)
 
     def on_reading(self, study: Any, trial: TrialRecord, step: int, reading: Reading) -> None:
         self._runs.of(study, trial).log(numbers_of(reading), step=step)

@@ -11,7 +11,7 @@ from pathlib import Path
 from shoestring._lazy import lazy_names
 from shoestring.core.event_log import EventLog
 from shoestring.errors import StorageError
-from shoestring.logs.addresses import checked_text, is_postgres, is_there, shown
+from shoestring.logs.addresses import check_text, hide_password, is_postgres, is_there
 from shoestring.logs.memory import MemoryLog
 from shoestring.logs.sqlite import SqliteLog
 
@@ -47,7 +47,7 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
     if isinstance(storage, Path):
         storage = str(storage)
     if isinstance(storage, str):
-        checked_text(storage)
+        check_text(storage)
     if not isinstance(storage, str):
         if not isinstance(storage, type) and all(
             hasattr(storage, verb) for verb in ("find", "create", "read", "append")
@@ -62,7 +62,9 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
         raise StorageError(f"the files of trials are next to the storage {storage}; another folder is for PostgreSQL")
     scheme, colon, rest = storage.partition("://")
     if colon and scheme != "sqlite":
-        raise StorageError(f"the storage {shown(storage)!r} has the scheme {scheme!r}, which is not known; {_KNOWN}")
+        raise StorageError(
+            f"the storage {hide_password(storage)!r} has the scheme {scheme!r}, which is not known; {_KNOWN}"
+        )
     path = rest.removeprefix("/") if colon else storage
     if not path:
         raise StorageError(f"the storage {storage!r} names no file; {_KNOWN}")

@@ -14,10 +14,10 @@ def is_postgres(storage: str) -> bool:
     return storage.partition("://")[0] in POSTGRES and "://" in storage
 
 
-def shown(storage: object) -> str:
+def hide_password(storage: object) -> str:
     """A storage for a message: what may be a password in an address is left out.
 
-    >>> shown("postgresql://ada:secret@db.example:5432/tuning?password=secret")
+    >>> hide_password("postgresql://ada:secret@db.example:5432/tuning?password=secret")
     'postgresql://ada:***@db.example:5432/tuning?password=***'
     """
     text = str(storage)
@@ -27,13 +27,13 @@ def shown(storage: object) -> str:
     return re.sub(r"(?i)(password=)[^&]*", r"\1***", text)
 
 
-def checked_text(storage: str) -> None:
+def check_text(storage: str) -> None:
     """Refuse what no file and no address can be called, and what could not be shown in a message."""
     try:
         storage.encode()
     except UnicodeEncodeError:
         raise StorageError(
-            f"the storage {brief(shown(storage))} has characters that cannot be written as UTF-8"
+            f"the storage {brief(hide_password(storage))} has characters that cannot be written as UTF-8"
         ) from None
 
 
@@ -49,11 +49,11 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def checked_address(address: str) -> None:
+def check_address(address: str) -> None:
     """Refuse an address that would be taken apart in the wrong place, with a part of the password as the host."""
     place = re.split(r"[/?]", address.partition("://")[2], maxsplit=1)[0]
     if place.count("@") > 1:
         raise StorageError(
-            f"the storage {shown(address)} has several @; write one that belongs to the password as %40, or keep the "
-            "password in PGPASSWORD or ~/.pgpass"
+            f"the storage {hide_password(address)} has several @; write one that belongs to the password as %40, or "
+            "keep the password in PGPASSWORD or ~/.pgpass"
         )

@@ -28,17 +28,17 @@ class FileLock:
         self._pointless_until = 0.0
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         file = None
         with suppress(OSError):  # such as a folder that cannot be written: then without the lock
-            file = self._locked()
+            file = self._lock()
         try:
             yield
         finally:
             if file is not None:
                 os.close(file)
 
-    def _locked(self) -> int | None:
+    def _lock(self) -> int | None:
         """Return the open file, locked by this process; None if another process does not release it."""
         started, pause = ticks(), 0.0005
         if fcntl is None or started < self._pointless_until:

@@ -27,7 +27,7 @@ from shoestring.core.checksums import Ends, Row, events_of, first_link, relinked
 from shoestring.core.events import Event
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, StorageError
-from shoestring.logs.addresses import checked_address, shown
+from shoestring.logs.addresses import check_address, hide_password
 
 try:
     import psycopg
@@ -74,8 +74,8 @@ class PostgresLog:
     """
 
     def __init__(self, address: str, files: str | os.PathLike[str] | None = None) -> None:
-        checked_address(address)
-        self.shown = shown(address)
+        check_address(address)
+        self.shown = hide_password(address)
         try:
             self._options: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
         except psycopg.Error:  # whose message may quote a password
@@ -243,7 +243,7 @@ class PostgresLog:
             nonlocal attempts
             attempts += 1
             try:
-                return self._inserted(values) == len(rows)
+                return self._insert(values) == len(rows)
             except errors.UniqueViolation:
                 self._end_lock()
                 return False
@@ -252,7 +252,7 @@ class PostgresLog:
             self._recognise(study, rows, may_be_there=attempts > 1)
         self._ends.note(study, expect + len(rows), rows[-1].checksum)
 
-    def _inserted(self, values: tuple[object, ...]) -> int:
+    def _insert(self, values: tuple[object, ...]) -> int:
         """Append in one statement, and release the advisory lock if this process has it."""
         connection = self._connection()
         if connection.info.transaction_status == TransactionStatus.IDLE:

@@ -19,7 +19,7 @@ from shoestring.core.event_log import checked_name
 from shoestring.core.events import Event
 from shoestring.core.history import History
 from shoestring.errors import ShoestringError, StorageError
-from shoestring.logs.sqlite import INSERT, SELECT, TABLES, connected, is_unused
+from shoestring.logs.sqlite import INSERT, SELECT, TABLES, connect, is_unused
 
 
 @dataclass
@@ -33,21 +33,21 @@ class Examined:
     problem: str = ""
 
 
-def examined(path: Path) -> list[Examined]:
+def examine(path: Path) -> list[Examined]:
     """All studies of a storage, as far as they can be read; nothing is written."""
     if not path.is_file():
         raise StorageError(
             f"{path} is a folder; a storage is a file" if path.is_dir() else f"there is no storage {path}"
         )
     mode = "mode=ro&immutable=1" if is_unused(str(path)) else "mode=ro"
-    with closing(connected(path, mode)) as connection:
+    with closing(connect(path, mode)) as connection:
         try:
             studies = connection.execute("SELECT id, name FROM studies ORDER BY id").fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from a message that quotes damage
             raise StorageError(
                 f"nothing can be read of {path}: {error}. If it is a storage of shoestring, restore it from a copy"
             ) from None
-        found = [_examined(connection, Examined(number, str(name))) for number, name in studies]
+        found = [_examine(connection, Examined(number, str(name))) for number, name in studies]
         if damage := _damage(connection):
             for study in found:
                 study.problem = study.problem or f"the file is damaged: {damage}"
@@ -63,11 +63,11 @@ def _damage(connection: sqlite3.Connection) -> str:
     return "" if said == "ok" else " ".join(said.split())
 
 
-def _examined(connection: sqlite3.Connection, study: Examined) -> Examined:
+def _examine(connection: sqlite3.Connection, study: Examined) -> Examined:
     history, good = History(), 0
     try:
         checked_name(study.name)
-        rows = _noted(connection.execute(SELECT, (study.id, 0)), study.rows)
+        rows = _note_rows(connection.execute(SELECT, (study.id, 0)), study.rows)
         for event in events_of(rows, 0, first_link(study.name)):
             history.restore(event)
             study.last, good = event, good + 1
@@ -77,7 +77,7 @@ def _examined(connection: sqlite3.Connection, study: Examined) -> Examined:
     return study
 
 
-def _noted(cursor: sqlite3.Cursor, rows: list[Any]) -> Iterator[Any]:
+def _note_rows(cursor: sqlite3.Cursor, rows: list[Any]) -> Iterator[Any]:
     for row in cursor:
         rows.append(row)
         yield row
@@ -88,7 +88,7 @@ def cut(path: Path, studies: list[Examined]) -> Path:
     repaired, kept = path.with_name(path.name + ".repaired"), _free_name(path)
     try:
         _remove(repaired)
-        with closing(connected(repaired, "mode=rwc")) as connection:
+        with closing(connect(repaired, "mode=rwc")) as connection:
             connection.executescript(TABLES)
             with connection:
                 connection.execute("BEGIN")

@@ -117,7 +117,7 @@ class SqliteLog:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             mode = "rwc" if self._identity is None else "rw"
-            connection = connected(self.path, f"mode={mode}")
+            connection = connect(self.path, f"mode={mode}")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             if not self._has_tables:
@@ -321,7 +321,7 @@ class SqliteLog:
 
     def advisory_lock(self, study: int) -> AbstractContextManager[None]:
         # Not SQLite's own write lock: it would keep the others from sending heartbeats while this one decides.
-        return self._lock.held()
+        return self._lock.hold()
 
     def _stored_link(self, study: int, position: int) -> str | None:
         found = self._rows(_LINK, study, position) if position >= 0 else self._rows(_NAME, study)
@@ -330,7 +330,7 @@ class SqliteLog:
     def beat(self, study: int, worker: str) -> None:
         # With a connection of its own, because the thread that beats ends with the process only.
         def store() -> None:
-            with closing(connected(self.path, "mode=rw")) as connection:
+            with closing(connect(self.path, "mode=rw")) as connection:
                 connection.execute(_BEAT, (study, worker))
                 connection.execute(_FORGET, (study,))
 
@@ -348,14 +348,14 @@ def is_unused(file: str) -> bool:
     return not os.path.exists(file + "-wal") and not os.path.exists(file + "-journal")
 
 
-def connected(path: Path, options: str) -> sqlite3.Connection:
+def connect(path: Path, options: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.as_uri()}?{options}", timeout=_TIMEOUT, isolation_level=None, uri=True)
-    connection.text_factory = _decoded
+    connection.text_factory = _decode
     return connection
 
 
 def _read(path: Path, mode: str, query: str, values: tuple[object, ...]) -> list[Any]:
-    with closing(connected(path, mode)) as connection:
+    with closing(connect(path, mode)) as connection:
         return connection.execute(query, values).fetchall()
 
 
@@ -368,7 +368,7 @@ def _identity(file: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _decoded(stored: bytes) -> str:
+def _decode(stored: bytes) -> str:
     """Decode stored text, which damage may have turned into something other than UTF-8."""
     return stored.decode("utf-8", "surrogateescape")
 

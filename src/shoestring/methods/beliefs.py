@@ -62,7 +62,7 @@ class BeliefBasedMethod(ABC):
     """The common base of the methods on a freeze-thaw belief.
 
     ``pool`` arms are drawn at random, more when half of them are started; on a table they are rows. ``unit`` is
-    how many steps one decision buys; if not given, so many that a full training has at most 27 units. Readings
+    how many steps one decision buys; if not given, enough that a full training has at most 27 units. Readings
     enter as normal scores of the best losses so far with ``scale="ranks"``, or unchanged with ``"raw"``.
     ``learn`` is how the parameters are learned from them: "ml", "slice", or None for never. ``parameters``
     replaces values of the fitted prior: the fields of :class:`shoestring.models.freeze_thaw.Parameters`.

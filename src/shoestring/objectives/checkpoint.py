@@ -102,7 +102,7 @@ def _read_torch(file: BinaryIO, path: Path, trust: bool) -> Any:
             return torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         named = re.search(r"GLOBAL (\S+)", str(error))
-        raise _untrusted(path, f"it holds a {named[1]}" if named else "it is not a file of tensors") from None
+        raise _refusal(path, f"it holds a {named[1]}" if named else "it is not a file of tensors") from None
 
 
 def _array_types() -> list[Any]:
@@ -125,10 +125,10 @@ def _read_joblib(file: BinaryIO, path: Path, trust: bool) -> Any:
     try:
         return _PlainUnpickler(file).load()
     except Exception as error:  # a pickle that was not written by joblib can raise anything
-        raise _untrusted(path, str(error)) from None
+        raise _refusal(path, str(error)) from None
 
 
-def _untrusted(path: Path, why: str) -> ReadingError:
+def _refusal(path: Path, why: str) -> ReadingError:
     return ReadingError(
         f"the checkpoint {path} is a pickle of more than plain values ({why}), and loading one can run anything that "
         "its writer put there. If only you can write to that folder, say trial.checkpoint.load(trust=True); or save "

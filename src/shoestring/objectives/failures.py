@@ -15,22 +15,23 @@ _PACKAGE = str(Path(__file__).parents[1])
 _LIBRARIES = (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), _PACKAGE)
 
 
-def ended(job: Job, step: int) -> Report:
+def end_report(job: Job, step: int) -> Report:
     """The report of a trial that has no more steps: a normal end, unless it never gave a reading."""
     if step > 1:
         return Report(job.trial, step, "finished")
     return Report(job.trial, step, "failed", message="it ended without a reading")
 
 
-def failed(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
-    return Report(job.trial, step, "failed", message=prefix + error_line(error) + _known_keys(job, error))
+def failure_report(job: Job, step: int, error: BaseException, prefix: str = "") -> Report:
+    return Report(job.trial, step, "failed", message=prefix + error_line(error) + _hint(job, error))
 
 
-def _known_keys(job: Job, error: BaseException) -> str:
-    """Name the parameters of the configuration, if the objective looked up another name."""
-    if not isinstance(error, KeyError) or not error.args or error.args[0] in job.config:
-        return ""
-    return f"; trial.config has {', '.join(map(repr, job.config))}"
+def _hint(job: Job, error: BaseException) -> str:
+    """Name the parameters, if the objective looked up another name or took the trial for one of them."""
+    looked_up = isinstance(error, KeyError) and error.args and error.args[0] not in job.config
+    if looked_up or (isinstance(error, TypeError) and "'Trial'" in str(error)):
+        return f"; trial.config has {', '.join(map(repr, job.config))}"
+    return ""
 
 
 def error_line(error: BaseException) -> str:

@@ -74,12 +74,12 @@ def fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def copy_folder(source: Path, target: Path) -> None:
     """Copy files, folders, and links that stay inside; sockets, pipes and other links are left out."""
     for attempt in range(_ATTEMPTS):
-        if _copied_whole(source, target) or attempt == _ATTEMPTS - 1:
+        if _copy_whole(source, target) or attempt == _ATTEMPTS - 1:
             return
         remove(target)
 
 
-def _copied_whole(source: Path, target: Path) -> bool:
+def _copy_whole(source: Path, target: Path) -> bool:
     """Copy a folder; whether no file vanished meanwhile."""
     target.mkdir(parents=True)
     whole = True
@@ -118,14 +118,14 @@ def _link_inside(folder: Path, name: str) -> str:
 def _copy_file(source: Path, target: Path) -> None:
     """Copy a file, without a second copy of its content where the file system can share it."""
     with open_file(source) as original, target.open("wb") as copy:
-        if not _shared(original, copy):
+        if not _try_clone(original, copy):
             shutil.copyfileobj(original, copy, 1 << 20)
         found = os.fstat(original.fileno())
     os.chmod(target, stat.S_IMODE(found.st_mode))
     os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def _shared(original: BinaryIO, clone: BinaryIO) -> bool:
+def _try_clone(original: BinaryIO, clone: BinaryIO) -> bool:
     """Return whether the file system made the second a clone. A hard link would not do: an objective may overwrite a
     file.
     """

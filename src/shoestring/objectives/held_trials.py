@@ -55,7 +55,7 @@ class HeldTrials:
                 files.restore(job.start)
             stepper = Stepper(self._objective, job, files, self._worker, self._device)
         self._steppers[job.trial] = stepper
-        self._eviction.used(job.trial)
+        self._eviction.note_use(job.trial)
         while len(self._steppers) > self._limit:
             steps = {trial: held.step for trial, held in self._steppers.items() if trial != job.trial}
             self.drop(self._eviction.choose(steps))
@@ -83,7 +83,7 @@ class Eviction:
         self._level = 0
         self._level_at: dict[int, int] = {}
 
-    def used(self, trial: int) -> None:
+    def note_use(self, trial: int) -> None:
         self._level_at.pop(trial, None)
         self._level_at[trial] = self._level
 

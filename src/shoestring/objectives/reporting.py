@@ -142,9 +142,9 @@ class Call:
             raise RuntimeError("the objective raised StopIteration") from turn.value
         if turn.kind == "raised":
             raise turn.value
-        return self._returned(turn.value)
+        return self._take_returned(turn.value)
 
-    def _returned(self, value: Any) -> Any:
+    def _take_returned(self, value: Any) -> Any:
         """Interpret the value of a function that returned before its grant ended."""
         if hasattr(value, "__next__"):
             self._trial.connect(None)

@@ -75,7 +75,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _WITH_CACHE) and self._travels(obj):
-            return _cached_again, (obj.__wrapped__, obj.cache_parameters())
+            return _cache_again, (obj.__wrapped__, obj.cache_parameters())
         if type(obj) is functools.cached_property:
             return functools.cached_property, (obj.func,), {"attrname": obj.attrname}
         return super().reducer_override(obj)
@@ -86,7 +86,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return function.__module__ in by_value or "<locals>" in function.__qualname__
 
 
-def _cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+def _cache_again(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
     return functools.lru_cache(**parameters)(function)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from shoestring.core.workers import ticks
 from shoestring.objectives.checks import yields
 from shoestring.objectives.disk import disk_fault, stopping, unwritable
-from shoestring.objectives.failures import ended, error_line, failed
+from shoestring.objectives.failures import end_report, error_line, failure_report
 from shoestring.objectives.job import Job, Report
 from shoestring.objectives.reporting import Call
 from shoestring.objectives.trial import Trial
@@ -29,7 +29,7 @@ class Stepper:
         self.step = job.start
         self._trial = Trial(job, files, worker, device)
         self._readings: Generator[Any, None, None] | Call
-        self._readings = _yielded(objective, self._trial) if yields(objective) else Call(objective, self._trial, job)
+        self._readings = _iterate(objective, self._trial) if yields(objective) else Call(objective, self._trial, job)
 
     @property
     def held(self) -> bool:
@@ -53,7 +53,7 @@ class Stepper:
             try:
                 reading = self._next()
             except StopIteration:
-                return ended(self.job, step)
+                return end_report(self.job, step)
             except (KeyboardInterrupt, TimeIsUp):
                 raise
             except BaseException as error:  # also SystemExit, and what asyncio raises for a task that is cancelled
@@ -61,13 +61,13 @@ class Stepper:
                 fault = disk_fault(error, folder) or (unwritable(folder) if self.files.used else None)
                 if fault is not None:
                     raise stopping(fault, f"trial {self.job.trial} could not use its files") from error
-                return failed(self.job, step, error)
+                return failure_report(self.job, step, error)
             self.step = step
             if step > self.job.known:
                 try:
                     self.files.snapshot(step)
                 except OSError as error:
-                    return failed(self.job, step, error, "its files cannot be copied: ")
+                    return failure_report(self.job, step, error, "its files cannot be copied: ")
                 return Report(self.job.trial, step, "reading", reading)
 
     def _next(self) -> Any:
@@ -89,6 +89,6 @@ class Stepper:
             _logger.warning("trial %d raised while it was closed: %s", self.job.trial, error_line(error))
 
 
-def _yielded(objective: Any, trial: Trial) -> Generator[Any, None, None]:
+def _iterate(objective: Any, trial: Trial) -> Generator[Any, None, None]:
     """Iterate over the readings of an objective; it is called when the first step is due."""
     yield from objective(trial)

@@ -188,7 +188,7 @@ class TrialFiles:
         """Return whether the trial has a folder that is not behind a link."""
         return is_folder(self._place) and is_folder(self._root.parent)
 
-    def shown(self, step: int) -> Path:
+    def files_to_show(self, step: int) -> Path:
         """Return where the files for people to look at are, of a trial that reached this step."""
         kept = self._root / SHOW
         return kept if is_folder(kept) else self.latest(step) / SHOW
@@ -266,9 +266,9 @@ def folder_of(directory: Path | str, trial: int, trials: Sequence[TrialRecord]) 
     return found if is_folder(found) else files.work()
 
 
-def shown_files(directory: Path | str, trial: TrialRecord) -> list[Path]:
+def list_files_to_show(directory: Path | str, trial: TrialRecord) -> list[Path]:
     """The files that a trial has left for people to look at, sorted."""
-    folder = files_of(directory, trial.index, trial.holders).shown(trial.step)
+    folder = files_of(directory, trial.index, trial.holders).files_to_show(trial.step)
     return [folder / name for name, found in entries(folder) if stat.S_ISREG(found.st_mode)]
 
 

@@ -68,18 +68,18 @@ def as_domain(given: Any, kernel: str | None) -> Domain:
     codec = Codec(as_space(given))
     if codec.rows is None and (not codec.finite or len(codec.everything) > _MOST_LISTED):
         return Cube(codec)
-    points = np.array([codec.encode(config) for config in _counted(codec.everything)])
+    points = np.array([codec.encode(config) for config in _count(codec.everything)])
     return Arms(codec.everything, points, True, tuple(bool(n) for n in codec.choices))
 
 
 def _independent(given: Sequence[Any]) -> Arms:
-    return Arms(_counted(list(given)), np.arange(len(given), dtype=np.float64)[:, None], False)
+    return Arms(_count(list(given)), np.arange(len(given), dtype=np.float64)[:, None], False)
 
 
 def _rows(rows: NDArray[Any], configs: list[Any] | None = None) -> Arms:
     if rows.ndim not in (1, 2) or not np.issubdtype(rows.dtype, np.number) or not np.isfinite(rows).all():
         raise SpaceError(f"arms are rows of finite numbers; an array of shape {rows.shape} and {rows.dtype} was given")
-    counted = _counted(list(rows) if configs is None else configs)
+    counted = _count(list(rows) if configs is None else configs)
     return Arms(counted, rows.astype(np.float64).reshape(len(rows), -1), True)
 
 
@@ -93,7 +93,7 @@ def _numbers(given: Sequence[Any]) -> NDArray[Any]:
         ) from None
 
 
-def _counted(configs: list[Any]) -> list[Any]:
+def _count(configs: list[Any]) -> list[Any]:
     if not configs:
         raise SpaceError("there are no arms: give at least one")
     if len(configs) > _MOST_ARMS:

@@ -15,7 +15,7 @@ from shoestring.core.randomness import generator
 from shoestring.core.untried import nearest_row
 from shoestring.errors import SpaceError, brief
 from shoestring.spaces.axes import native
-from shoestring.spaces.codec import Codec, Config
+from shoestring.spaces.codec import Codec, Config, in_words, is_legal
 from shoestring.spaces.parameters import guess_in
 
 # How many draws near the guess are planned, their standard deviation in the unit cube on every ordered axis, and the
@@ -41,15 +41,11 @@ def _legal(codec: Codec, name: str, value: Any) -> Any:
     if name not in codec.names:
         known = ", ".join(codec.names)
         raise SpaceError(f"the guess has {name!r}, which is not a parameter that can vary; these are {known}")
-    axis, own = codec.axes[codec.names.index(name)], native(value)
-    try:
-        own = axis.own_value(own)
-        is_switch = isinstance(native(value), bool) and not axis.choices
-        inside = bool(codec.space[name].legal_value(own)) and not is_switch
-    except (TypeError, ValueError, OverflowError):
-        inside = False
-    if not inside:
-        raise SpaceError(f"the guess of {name!r} is {brief(value)}, outside of {codec.space[name]}")
+    axis = codec.axes[codec.names.index(name)]
+    own = axis.own_value(native(value))
+    is_switch = isinstance(native(value), bool) and not axis.choices
+    if is_switch or not is_legal(codec.space[name], own):
+        raise SpaceError(f"the guess of {name!r} is {brief(value)}, outside of {in_words(codec.space[name])}")
     return own
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoestring import past as package  # whose names load the models on first use
 from shoestring._text import one_line
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import Opened
 from shoestring.core.planned import GUESS
-from shoestring.past.sources import Past as Past
+from shoestring.past.sources import AUTO, Past as Past
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.parameters import guess_in
 
 if TYPE_CHECKING:
     from shoestring.past.forecasts import PastForecast
+
+_logger = logging.getLogger("shoestring")
 
 # How many of the studies that were left out are named.
 _NAMED = 3
@@ -64,8 +67,10 @@ class PlanMade:
             more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
             yield "left out: " + "; ".join(named + more)
 
-    def note_after(self, other: str) -> str:
-        """The note of a new study, after another one."""
+    def note_of_new(self, other: str, past: Past) -> str:
+        """The note of a new study, after another one. A named past that is of no use is a warning as well."""
+        if self.past and past != AUTO and all(study.problem for study in self.studies):
+            _logger.warning("%s", self.note)
         return "; ".join(filter(None, (other, self.note)))
 
     def note_on(self, stored: Opened, past: Past) -> str:
@@ -77,16 +82,20 @@ class PlanMade:
         return f"the stored study goes on with {own}; past and guess are read when a study is new"
 
 
-def plan_of(
-    space: ConfigSpace.ConfigurationSpace,
-    past: Past,
-    guess: Mapping[str, Any] | None,
-    seed: int,
-    log: EventLog,
-    name: str,
-    several: bool = False,
-) -> PlanMade:
-    """The plan of a study, ``several`` if it has several objectives; empty without a past and a guess."""
-    if past is None and guess is None and not any(map(guess_in, space.values())):
+class Asked(NamedTuple):
+    """The study that asks for a plan; ``several`` says whether it has several objectives."""
+
+    space: ConfigSpace.ConfigurationSpace
+    past: Past
+    guess: Mapping[str, Any] | None
+    seed: int
+    log: EventLog
+    name: str
+    several: bool = False
+
+
+def plan_of(asked: Asked) -> PlanMade:
+    """The plan of a study; empty without a past and a guess."""
+    if asked.past is None and asked.guess is None and not any(map(guess_in, asked.space.values())):
         return PlanMade()
-    return package.plan_if_new(space, past, guess, seed, log, name, several)
+    return package.plan_if_new(asked)

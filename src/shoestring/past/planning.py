@@ -22,15 +22,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shoestring._arrays import Array
-from shoestring.core.event_log import EventLog
 from shoestring.core.events import LONGEST_PLAN
 from shoestring.core.planned import FIRST, GUESS
 from shoestring.past.forecasts import PastForecast
 from shoestring.past.guesses import checked_guess, guessed
-from shoestring.past.opening import PastStudy, PlanMade
-from shoestring.past.sources import Past, Source, described, sources
+from shoestring.past.opening import Asked, PastStudy, PlanMade
+from shoestring.past.sources import Source, described, sources
 from shoestring.spaces.codec import Codec, Config
-from shoestring.spaces.configspace import ConfigSpace
 
 T = TypeVar("T")
 
@@ -38,24 +36,17 @@ T = TypeVar("T")
 _MANY_STUDIES = 10
 
 
-def plan_if_new(
-    space: ConfigSpace.ConfigurationSpace,
-    past: Past,
-    guess: Mapping[str, Any] | None,
-    seed: int,
-    log: EventLog,
-    name: str,
-    several: bool = False,
-) -> PlanMade:
+def plan_if_new(asked: Asked) -> PlanMade:
     """The plan of a study. A stored one has its own: its past is not read, and may be gone.
 
-    With ``several`` objectives, fronts of the past are candidates, where it has them.
+    With several objectives, fronts of the past are candidates, where it has them.
     """
-    codec = Codec(space)
-    checked = checked_guess(codec, guess)
-    found = [] if past is None or log.find(name) is not None else sources(past, log, name)
-    studies = [_read(source, codec, checked, several) for source in found]
-    return PlanMade(_entries(codec, checked, seed, studies), tuple(studies), "" if past is None else described(past))
+    codec, past = Codec(asked.space), asked.past
+    guess = checked_guess(codec, asked.guess)
+    found = [] if past is None or asked.log.find(asked.name) is not None else sources(past, asked.log, asked.name)
+    studies = [_read(source, codec, guess, asked.several) for source in found]
+    entries = _entries(codec, guess, asked.seed, studies)
+    return PlanMade(entries, tuple(studies), "" if past is None else described(past))
 
 
 def _entries(

@@ -12,7 +12,7 @@ from shoestring.core.events import Event
 from shoestring.core.history import History
 from shoestring.errors import ReadingError, ShoestringError
 from shoestring.logs import open_log
-from shoestring.logs.addresses import shown
+from shoestring.logs.addresses import hide_password
 
 AUTO = "auto"
 
@@ -58,7 +58,7 @@ def described(past: Past) -> str:
 def _shown(item: Any) -> str:
     if item == AUTO:
         return "this storage"
-    return shown(item) if isinstance(item, (str, Path)) else getattr(item, "name", "") or type(item).__name__
+    return hide_password(item) if isinstance(item, (str, Path)) else getattr(item, "name", "") or type(item).__name__
 
 
 def _of(item: Any, own: EventLog, name: str) -> Iterator[Source]:

@@ -12,7 +12,7 @@ from shoestring._arrays import Array, Mask
 from shoestring.core.budget import counted
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.errors import MethodError
-from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thinned
+from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, category, scale
 from shoestring.views.trace import Source, Trace, trace_of
@@ -38,7 +38,7 @@ class ParetoFront:
             return Picture(title, note=self.note)
         x, y = [self.x[i] for i in self.front], [self.y[i] for i in self.front]
         ahead = [self.trials[i] for i in self.front]
-        shown = thinned(len(self.x))
+        shown = thin(len(self.x))
         marks = (
             Dots(self.x[shown], self.y[shown], category(4), "trial", opacity=0.8, keys=self.trials[shown]),
             Line(x, y, category(0), "", width=2.0, steps=True),

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from shoestring.plots.picture import Band, Bars, Cells, Dots, Heat, Line, Mark, Numbers, Panel, Picture, Words
-from shoestring.plots.style import INK, PALE, PAPER, SHADES, Layout, layout, limits, shortened, tick_places, turned
+from shoestring.plots.style import INK, PALE, PAPER, SHADES, Layout, layout, limits, must_turn, shorten, tick_places
 
 Values = dict[str, Any]
 _SHAPES = {"circle": "circle", "cross": "x", "square": "square", "triangle": "triangle-up"}
@@ -31,7 +31,7 @@ def figure_values(picture: Picture, width: int = 800) -> Values:
         "width": width, "height": plan.height + _TOP + 20 + below, "plot_bgcolor": PAPER, "paper_bgcolor": PAPER,
         "font": {"size": plan.font, "color": INK}, "margin": {"l": 10, "r": 10, "t": _TOP, "b": below},
         "barmode": "overlay", "hovermode": "closest", "annotations": drawn.annotations,
-        "title": {"text": escape(shortened(picture.title, int(width / 9))), "x": 0.01, "font": {"size": plan.font + 3}},
+        "title": {"text": escape(shorten(picture.title, int(width / 9))), "x": 0.01, "font": {"size": plan.font + 3}},
         "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
     }  # fmt: skip
     return {"data": drawn.data, "layout": drawn.layout}
@@ -59,7 +59,7 @@ class _Figure:
     def _draw(self, panel: Panel, place: int) -> None:
         number = str(place + 1) if place else ""
         x, y = self._domains(place)
-        title = shortened(panel.title, int(self.plan.panel_width / 7))
+        title = shorten(panel.title, int(self.plan.panel_width / 7))
         if title:
             above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
             self.annotations.append({"text": escape(title), "x": x[0], "y": y[1], **above})
@@ -101,9 +101,9 @@ def _axis(panel: Panel, axis: str, plan: Layout) -> Values:
     if log and ticks is None:
         ticks = [(at, f"{at:g}") for at in tick_places(*limits(panel, axis), log, 5)]
     if ticks is not None:
-        labels = [escape(shortened(label, 28)) for _, label in ticks]
+        labels = [escape(shorten(label, 28)) for _, label in ticks]
         options |= {"tickvals": [at for at, _ in ticks], "ticktext": labels}
-        if axis == "x" and turned(labels, 0.8 * plan.panel_width, plan.font):
+        if axis == "x" and must_turn(labels, 0.8 * plan.panel_width, plan.font):
             options["tickangle"] = -90
     return options
 

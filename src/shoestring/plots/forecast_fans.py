@@ -17,7 +17,7 @@ from shoestring.errors import MethodError
 from shoestring.methods import Forecast
 from shoestring.methods.curve_beliefs import CurveBelief, HasBelief
 from shoestring.methods.registry import rebuilt_if_known
-from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, bounded
+from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, bound
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import category, limits
 from shoestring.views.formatting import method_name
@@ -63,7 +63,7 @@ class ForecastFans:
     def _panel(self, fan: Fan) -> Panel:
         blue, orange = category(0), category(1)
         values = [*fan.low, *fan.median, *fan.high, *(value for _, value in (*fan.known, *fan.later))]
-        finite = [bounded(value) for value in values if math.isfinite(value)]
+        finite = [bound(value) for value in values if math.isfinite(value)]
         log = min(finite) > 0 and max(finite) > 5 * min(finite)
         bottom, top = limits(Panel((Dots([0.0] * len(finite), finite, blue),), y_log=log), "y")
         band = "middle 80 % of the forecast"

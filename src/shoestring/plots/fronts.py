@@ -13,7 +13,7 @@ from shoestring._arrays import Array
 from shoestring.core.budget import counted
 from shoestring.core.front import FrontPoint, feasible_losses, reference_point, updated_front
 from shoestring.core.pareto import hypervolume
-from shoestring.plots.picture import Dots, Line, Panel, Picture, thinned
+from shoestring.plots.picture import Dots, Line, Panel, Picture, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.spending import known_unit
 from shoestring.plots.style import STATE_STYLES, category, scale
@@ -55,7 +55,7 @@ class Fronts:
             (violating, STATE_STYLES["failed"].color, "violates a constraint"),
             (dominated, category(4), "dominated"),
         ):
-            shown = places[thinned(len(places))]
+            shown = places[thin(len(places))]
             if shown:
                 own = [self.trials[i] for i in shown]
                 marks.append(Dots([x[i] for i in shown], [y[i] for i in shown], color, label, opacity=0.7, keys=own))

@@ -11,7 +11,7 @@ import numpy as np
 from shoestring.core.history import TrialRecord
 from shoestring.errors import MethodError
 from shoestring.plots.parameter_ticks import value_text
-from shoestring.plots.picture import Dots, Line, Mark, Panel, Picture, joined
+from shoestring.plots.picture import Dots, Line, Mark, Panel, Picture, join
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, STRONG, category, grade, scale
 from shoestring.spaces.axes import Axis
@@ -82,7 +82,7 @@ class Curves:
             chosen = [curve for curve in self.curves if curve.state == state]
             if chosen:
                 label = f"{state_words(state, self.over)} ({len(chosen)})"
-                line = Line(**_joined(chosen), color=style.color, label=label, dash=style.dash)
+                line = Line(**_join(chosen), color=style.color, label=label, dash=style.dash)
                 found += [self._thin(line), Dots(**_ends(chosen), color=style.color, shape=style.shape, size=3.5)]
         return found
 
@@ -91,7 +91,7 @@ class Curves:
         for i, (label, color) in enumerate(self.parts):
             chosen = [curve for curve in self.curves if curve.part == i]
             if chosen:
-                found.append(self._thin(Line(**_joined(chosen), color=color, label=label)))
+                found.append(self._thin(Line(**_join(chosen), color=color, label=label)))
                 found.append(Dots(**_ends(chosen), color=color, size=3.5))
         return found
 
@@ -99,8 +99,8 @@ class Curves:
         return replace(line, width=1.2, opacity=0.85 if len(self.curves) < 60 else 0.55)
 
 
-def _joined(curves: Sequence[Curve]) -> Any:
-    return joined((curve.trial, curve.steps, curve.values) for curve in curves)
+def _join(curves: Sequence[Curve]) -> Any:
+    return join((curve.trial, curve.steps, curve.values) for curve in curves)
 
 
 def _ends(curves: Sequence[Curve]) -> Any:
@@ -125,7 +125,7 @@ def curves(
     """
     trace = trace_of(study)
     if trials is not None:
-        return replace(_chosen(trace, trials, best_so_far), log=log)
+        return replace(_choose(trace, trials, best_so_far), log=log)
     history, best = trace.history, trace.best()
     known = [trial for trial in history.trials if trial.readings]
     every = -(-len(known) // most) or 1
@@ -138,7 +138,7 @@ def curves(
     )  # fmt: skip
 
 
-def _chosen(trace: Trace, indices: Sequence[int], best_so_far: bool) -> Curves:
+def _choose(trace: Trace, indices: Sequence[int], best_so_far: bool) -> Curves:
     history, trials = trace.history, trace.history.trials
     for index in indices:
         if not 0 <= index < len(trials):

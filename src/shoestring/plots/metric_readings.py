@@ -10,7 +10,7 @@ from typing import Unpack
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.errors import MethodError
-from shoestring.plots.picture import Dots, Line, Mark, Panel, Picture, joined
+from shoestring.plots.picture import Dots, Line, Mark, Panel, Picture, join
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import STATE_STYLES, STRONG, scale
 from shoestring.views.trace import Source, Trace, trace_of
@@ -53,7 +53,7 @@ class MetricReadings:
             (leading, STRONG, f"best: trial {self.best}"),
         ):
             if chosen:
-                points = joined(chosen)
+                points = join(chosen)
                 marks.append(Line(**points, color=color, label=label, width=1.2, opacity=0.6))
                 marks.append(Dots(**points, color=color, size=3.5, opacity=0.8))
         panel = Panel(marks, "", *self.goals, x.log, y.log, None, None, x.range, y.range)

@@ -84,7 +84,7 @@ def online(tuner: OnlineTuner, **_: Unpack[FigureOptions]) -> OnlineLooks:
         mean, half, count = tuple(map(float, data.mean)), tuple(map(float, data.half_width)), len(data.mean)
     except MethodError:  # a policy without a posterior: only the rounds are drawn
         pass
-    names = {int(record.candidate): _named(tuner.config_of(record)) for record in records}
+    names = {int(record.candidate): _name(tuner.config_of(record)) for record in records}
     values = (math.nan if record.value is None else record.value for record in records)
     return OnlineLooks(
         tuple(names.get(i, str(i)) for i in range(count)), tuple(record.number for record in records),
@@ -93,7 +93,7 @@ def online(tuner: OnlineTuner, **_: Unpack[FigureOptions]) -> OnlineLooks:
     )  # fmt: skip
 
 
-def _named(config: Any) -> str:
+def _name(config: Any) -> str:
     if isinstance(config, np.ndarray):
         return ", ".join(f"{part:.3g}" for part in config.ravel()[:3])
     return f"{config:.3g}" if isinstance(config, float) else str(config)

@@ -24,9 +24,9 @@ from shoestring.plots.picture import (
     Picture,
     Ticks,
     Words,
-    bounded,
-    joined,
-    thinned,
+    bound,
+    join,
+    thin,
 )
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import INK, PAPER, STATE_STYLES, STRONG, category, grade, scale, tick_places
@@ -61,14 +61,14 @@ class _Observed:
     axes: list[Axis]
 
 
-def _observed(trace: Trace, step: Step) -> _Observed:
+def _observe(trace: Trace, step: Step) -> _Observed:
     history = trace.history
     seen = observed(history)
     losses, where = _losses(history, step)
     known = ~np.isnan(losses)
     points = seen.points[known] if len(seen) else np.zeros((0, history.codec.dimensions))
-    drawn = np.array([bounded(loss) for loss in losses[known]])
-    trials = np.array([_shown_trial(arm) for arm, there in zip(history.arms, known, strict=True) if there], dtype=int)
+    drawn = np.array([bound(loss) for loss in losses[known]])
+    trials = np.array([_longest_trial(arm) for arm, there in zip(history.arms, known, strict=True) if there], dtype=int)
     last = history.max_resource or 1
     full = seen.reached[known] >= last if len(seen) else np.zeros(0, dtype=bool)
     return _Observed(
@@ -80,7 +80,7 @@ def _losses(history: History, step: Step) -> tuple[Array, str]:
     """Per arm the loss that counts, NaN where there is none, and in words which one that is."""
     seen, last = observed(history), history.max_resource or 1
     if step == "best":
-        losses = np.array([_recommended(arm) for arm in history.arms], dtype=float)
+        losses = np.array([_mean_recommendation(arm) for arm in history.arms], dtype=float)
         return losses, "" if last == 1 else "at their best readings"
     if step == "common":
         enough = max(min(len(seen), _FEWEST), len(seen) // 5)
@@ -94,20 +94,20 @@ def _losses(history: History, step: Step) -> tuple[Array, str]:
     return seen.losses(found) if found else np.full(len(seen), np.nan), f"at step {found}"
 
 
-def _recommended(arm: Arm) -> float:
+def _mean_recommendation(arm: Arm) -> float:
     """The mean over the trials of an arm of what is recommended of each; NaN without any."""
     found = [t.recommended.loss for t in arm.trials if t.recommended is not None and t.state not in FAILED]
     return sum(found) / len(found) if found else np.nan
 
 
-def _shown_trial(arm: Arm) -> int:
+def _longest_trial(arm: Arm) -> int:
     """Find the trial of an arm that a point stands for: the longest trained one."""
     return max(arm.trials, key=lambda trial: trial.step).index
 
 
-def _fitted(seen: _Observed) -> tuple[Array, Array]:
+def _points_to_fit(seen: _Observed) -> tuple[Array, Array]:
     """The points and losses that a forest is fitted to."""
-    chosen = thinned(len(seen.losses), _MOST_FITTED)
+    chosen = thin(len(seen.losses), _MOST_FITTED)
     return seen.points[chosen], seen.losses[chosen]
 
 
@@ -148,7 +148,7 @@ class ParallelCoordinates:
         for group in sorted(set(groups.tolist()), reverse=True):
             chosen = [(self.trials[i], range(len(self.axes)), self.lines[i]) for i in np.flatnonzero(groups == group)]
             label = {0: "best eighth", _SHADES - 1: "worst eighth"}.get(group, "")
-            marks.append(Line(**joined(chosen), color=grade(group / (_SHADES - 1)), label=label, opacity=0.75))
+            marks.append(Line(**join(chosen), color=grade(group / (_SHADES - 1)), label=label, opacity=0.75))
         for i, ticks in enumerate(self.ticks):
             marks.append(Line((i, i), (0.0, 1.0), INK, width=1.0))
             marks.append(Words([float(i)] * len(ticks), [at for at, _ in ticks], [label for _, label in ticks]))
@@ -166,9 +166,9 @@ def parallel(study: Source, *, step: Step = "best", **_: Unpack[FigureOptions]) 
     ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
     """
     trace = trace_of(study)
-    seen = _observed(trace, step)
+    seen = _observe(trace, step)
     order = np.argsort(seen.losses, kind="stable")
-    chosen = order[thinned(len(order), _MOST_LINES)]
+    chosen = order[thin(len(order), _MOST_LINES)]
     values = trace.history.sign * seen.losses[chosen]
     axis = scale(values.tolist())
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
@@ -209,7 +209,7 @@ class Slice:
         found: list[Mark] = []
         for full, style in ((False, STATE_STYLES["paused"]), (True, STATE_STYLES["finished"])):
             chosen = [i for i, each in enumerate(self.full) if each == full]
-            chosen = chosen[thinned(len(chosen), _MOST_DOTS)]
+            chosen = chosen[thin(len(chosen), _MOST_DOTS)]
             if chosen:
                 label = "trained to the last step" if full else "trained for less"
                 x, y = [self.places[i] for i in chosen], [self.values[i] for i in chosen]
@@ -246,7 +246,7 @@ def slices(study: Source, *, step: Step = "best", **_: Unpack[FigureOptions]) ->
     ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
     """
     trace = trace_of(study)
-    seen = _observed(trace, step)
+    seen = _observe(trace, step)
     values = tuple(map(float, trace.history.sign * seen.losses))
     trials, full = tuple(map(int, seen.trials)), tuple(map(bool, seen.full))
     found = [
@@ -301,7 +301,7 @@ def contour(
     ``step`` is which reading of a configuration counts: "best", "final", "common" or the number of a step.
     """
     trace = trace_of(study)
-    seen = _observed(trace, step)
+    seen = _observe(trace, step)
     names = [axis.name for axis in seen.axes]
     for given in (x, y):
         if given is not None and given not in names:
@@ -309,7 +309,7 @@ def contour(
     note = _too_few(trace, seen) or ("" if len(names) > 1 else "A contour needs two parameters; the space has one.")
     if note:
         return Contour(trace.name, ("", ""), ((), ()), (), (), (), "", note)
-    ranked = [names[i] for i in np.argsort(-fanova(*_fitted(seen)).share, kind="stable")]
+    ranked = [names[i] for i in np.argsort(-fanova(*_points_to_fit(seen)).share, kind="stable")]
     first = x or next(name for name in ranked if name != y)
     second = y or next(name for name in ranked if name != first)
     i, j = names.index(first), names.index(second)
@@ -317,11 +317,11 @@ def contour(
     others = seen.points[np.linspace(0, len(seen.points) - 1, min(len(seen.points), 40)).astype(int)]
     at = np.repeat(others[None], _GRID * _GRID, axis=0)
     at[:, :, i], at[:, :, j] = np.tile(middles, _GRID)[:, None], np.repeat(middles, _GRID)[:, None]
-    guess = predicted(*_fitted(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
+    guess = predicted(*_points_to_fit(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
     grid = tuple(tuple(map(float, row)) for row in trace.history.sign * guess)
-    tried = tuple((float(point[i]), float(point[j])) for point in _fitted(seen)[0])
+    tried = tuple((float(point[i]), float(point[j])) for point in _points_to_fit(seen)[0])
     ticks = (ticks_of(seen.axes[i]), ticks_of(seen.axes[j]))
-    trials = tuple(map(int, seen.trials[thinned(len(seen.losses), _MOST_FITTED)]))
+    trials = tuple(map(int, seen.trials[thin(len(seen.losses), _MOST_FITTED)]))
     return Contour(trace.name, (first, second), ticks, grid, tried, trials, seen.where)
 
 
@@ -371,11 +371,11 @@ def importance(study: Source, *, kind: Kind = "fanova", step: Step = "best", **_
     if kind not in _MEASURES:
         raise MethodError(f"kind is {kind!r}; it must be one of {', '.join(map(repr, _MEASURES))}")
     trace = trace_of(study)
-    seen = _observed(trace, step)
+    seen = _observe(trace, step)
     note = _too_few(trace, seen) or _no_parameter(seen)
     if note:
         return Importances(trace.name, kind, (), (), (), 0.0, "", note)
-    found = {"fanova": fanova, "permutation": permutation}[kind](*_fitted(seen))
+    found = {"fanova": fanova, "permutation": permutation}[kind](*_points_to_fit(seen))
     order = np.argsort(-found.share, kind="stable")
     return Importances(
         trace.name, kind, tuple(seen.axes[i].name for i in order), tuple(map(float, found.share[order])),

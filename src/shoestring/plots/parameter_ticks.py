@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shoestring.plots.picture import Ticks
-from shoestring.plots.style import shortened, tick_places
+from shoestring.plots.style import shorten, tick_places
 from shoestring.spaces.axes import Axis
 
 _MOST_TICKS = 8
@@ -14,7 +14,7 @@ _MOST_TICKS = 8
 def ticks_of(axis: Axis) -> Ticks:
     """Places in the unit interval and the parameter's values there."""
     if axis.cells is not None and (axis.choices or axis.cells <= _MOST_TICKS):
-        return [(place, shortened(value_text(axis.decode(place)), 12)) for place in _apart(axis)]
+        return [(place, shorten(value_text(axis.decode(place)), 12)) for place in _apart(axis)]
     low, middle, high = (axis.decode(place) for place in (0.0, 0.5, 1.0))
     log = low > 0 and abs(middle**2 / (low * high) - 1) < 0.2
     return [(axis.encode(value), value_text(value)) for value in tick_places(low, high, log, 4)]

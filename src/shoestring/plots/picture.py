@@ -147,7 +147,7 @@ class Picture:
         return list(found.values())
 
 
-def bounded(value: float) -> float:
+def bound(value: float) -> float:
     """A value that can be drawn: differences, ratios and squares of such values are numbers."""
     if not -_LARGEST <= value <= _LARGEST:
         return value if value != value else _LARGEST if value > 0 else -_LARGEST
@@ -164,10 +164,10 @@ def _drawable(mark: Mark) -> Mark:
     if isinstance(mark, Cells):
         return mark
     if isinstance(mark, Heat):
-        return replace(mark, values=[[bounded(value) for value in row] for row in mark.values])
+        return replace(mark, values=[[bound(value) for value in row] for row in mark.values])
     names = ("x", "y", "low", "high", "start", "end", "errors")
     given = {name: values for name in names if (values := getattr(mark, name, None)) is not None}
-    changed: dict[str, Any] = {name: [bounded(value) for value in values] for name, values in given.items()}
+    changed: dict[str, Any] = {name: [bound(value) for value in values] for name, values in given.items()}
     return replace(mark, **changed)
 
 
@@ -177,12 +177,12 @@ def bar_range(count: int) -> tuple[float, float]:
     return -room, count - 1 + room
 
 
-def thinned(count: int, most: int = 2000) -> slice:
+def thin(count: int, most: int = 2000) -> slice:
     """Choose the marks to draw: all, or evenly chosen ones of very many."""
     return slice(None, None, -(-count // most) or 1)
 
 
-def joined(curves: Iterable[tuple[int, Numbers, Numbers]]) -> dict[str, Any]:
+def join(curves: Iterable[tuple[int, Numbers, Numbers]]) -> dict[str, Any]:
     """Many curves as the points and keys of one line, with gaps between them; each curve belongs to a trial."""
     x: list[float] = []
     y: list[float] = []

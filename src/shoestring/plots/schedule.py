@@ -151,14 +151,14 @@ def workers(study: Source, **_: Unpack[FigureOptions]) -> Workers:
     total = max((bar.end for bar in bars), default=0.0)
     uses = []
     for index, name in enumerate(names):
-        busy = _covered([(bar.begin, bar.end) for bar in bars if bar.worker == index])
+        busy = _coverage([(bar.begin, bar.end) for bar in bars if bar.worker == index])
         begin = min(bar.begin for bar in bars if bar.worker == index)
         uses.append(Use(name, busy, max(total - begin - busy, 0.0)))
     note = trace.why_no_runs() or ("" if total else "No time was measured yet.")
     return Workers(trace.name, tuple(uses), names, bars, note)
 
 
-def _covered(stretches: list[tuple[float, float]]) -> float:
+def _coverage(stretches: list[tuple[float, float]]) -> float:
     """Return how long at least one of the stretches lasted."""
     total, until = 0.0, 0.0
     for begin, end in sorted(stretches):

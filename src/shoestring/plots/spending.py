@@ -10,7 +10,7 @@ import numpy as np
 
 from shoestring.core.budget import UNITS
 from shoestring.errors import BudgetError
-from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thinned
+from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, category, scale
 from shoestring.views.formatting import amount, number
@@ -42,7 +42,7 @@ class OptimisationHistory:
         if self.note:
             return Picture(title, note=self.note)
         axis = scale(self.values, self.log)
-        shown = thinned(len(self.values))
+        shown = thin(len(self.values))
         turns = _turns(self.best)
         spent, best = [self.spent[i] for i in turns], [self.best[i] for i in turns]
         marks = (
@@ -129,7 +129,7 @@ def burn_down(study: Source, **_: Unpack[FigureOptions]) -> BurnDown:
 
 def _places(count: int) -> list[int]:
     """Choose few enough of these positions to draw, the last one included."""
-    return sorted({*range(count)[thinned(count)], count - 1})
+    return sorted({*range(count)[thin(count)], count - 1})
 
 
 @dataclass(frozen=True)

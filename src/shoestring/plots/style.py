@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoestring.plots.picture import Band, Bars, Dash, Dots, Heat, Line, Mark, Panel, Picture, Shape, Words, bounded
+from shoestring.plots.picture import Band, Bars, Dash, Dots, Heat, Line, Mark, Panel, Picture, Shape, Words, bound
 
 INK, PALE, PAPER = "#222222", "#d9d9d9", "#ffffff"
 # The best trial, a white rim, and a black point.
@@ -53,10 +53,10 @@ DARK = {
 _COLOR = re.compile("#[0-9a-f]{6}")
 
 
-def darkened(document: str) -> str:
+def darken(document: str) -> str:
     """A document with the colours for a dark background.
 
-    >>> darkened('<text fill="#222222">')
+    >>> darken('<text fill="#222222">')
     '<text fill="#e4e7eb">'
     """
     return _COLOR.sub(lambda found: DARK.get(found[0], found[0]), document)
@@ -137,7 +137,7 @@ def _height(panel: Panel, usual: int, font: int) -> int:
     if panel.table:
         return int((len(panel.table.rows) + 1) * 1.7 * font + 3 * font)
     extra = max((len(label) for _, label in panel.x_ticks or ()), default=0)
-    room = int(0.5 * font * extra) if turned([label for _, label in panel.x_ticks or ()], 300, font) else 0
+    room = int(0.5 * font * extra) if must_turn([label for _, label in panel.x_ticks or ()], 300, font) else 0
     return room + (int((1.7 * max(panel.rows, 3) + 7) * font) if panel.rows else usual)
 
 
@@ -151,15 +151,15 @@ def text_width(text: str) -> float:
     return 0.64 * len(text) + 0.34 * wide - 0.28 * narrow
 
 
-def turned(labels: Sequence[str], width: float, font: int) -> bool:
+def must_turn(labels: Sequence[str], width: float, font: int) -> bool:
     """Return whether the labels of an axis are too long to be written side by side."""
     return (max(map(len, labels), default=0) + 1) * len(labels) * 0.56 * font > width
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Cut a text to at most this many characters.
 
-    >>> shortened("a very long label", 10)
+    >>> shorten("a very long label", 10)
     'a very lo…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
@@ -183,7 +183,7 @@ def scale(values: Sequence[float], log: bool | None = None) -> Scale:
 
     ``log`` is what was asked for, if anything; only positive values can have a logarithmic axis.
     """
-    finite = np.asarray([bounded(value) for value in values if math.isfinite(value)], dtype=float)
+    finite = np.asarray([bound(value) for value in values if math.isfinite(value)], dtype=float)
     if not len(finite):
         return Scale(False, None)
     if finite.min() > 0 and (finite.max() > 50 * finite.min() if log is None else log):
@@ -228,7 +228,7 @@ def limits(panel: Panel, axis: str) -> tuple[float, float]:
     if given is not None:
         return given
     log = getattr(panel, f"{axis}_log")
-    seen = (bounded(v) for mark in panel.marks for v in _values(mark, axis) if math.isfinite(v))
+    seen = (bound(v) for mark in panel.marks for v in _values(mark, axis) if math.isfinite(v))
     values = [v for v in seen if v > 0 or not log]
     if not values:
         return (1.0, 10.0) if log else (0.0, 1.0)

@@ -16,11 +16,11 @@ from shoestring.plots.style import (
     Layout,
     layout,
     limits,
+    must_turn,
     shade,
-    shortened,
+    shorten,
     text_width,
     tick_places,
-    turned,
 )
 from shoestring.views.formatting import number
 
@@ -41,7 +41,7 @@ def svg(picture: Picture, width: int = 800) -> str:
         f'height="{height:.0f}" font-family="sans-serif" font-size="{plan.font}" role="img">',
         f"<title>{escape(picture.title)}</title>",
         f'<rect width="100%" height="100%" fill="{PAPER}"/>',
-        _text(10, 1.6 * plan.font, shortened(picture.title, int(width / plan.font / _CHARACTER / 1.25)), size=1.2),
+        _text(10, 1.6 * plan.font, shorten(picture.title, int(width / plan.font / _CHARACTER / 1.25)), size=1.2),
     ]
     if not picture.panels:
         parts += _paragraph(picture.note, width, top + plan.height / 3, plan.font)
@@ -83,7 +83,7 @@ def _on_top(x: float, y: float, content: str) -> str:
 def _paragraph(text: str, width: int, y: float, font: int) -> Iterator[str]:
     """Words broken into centred lines."""
     most, line = int(0.85 * width / font / _CHARACTER), ""
-    for word in [*(shortened(word, most) for word in text.split()), ""]:
+    for word in [*(shorten(word, most) for word in text.split()), ""]:
         if line and (not word or len(line) + len(word) >= most):
             yield _text(width / 2, y, line, anchor="middle")
             y, line = y + 1.5 * font, ""
@@ -94,7 +94,7 @@ def _legend(picture: Picture, plan: Layout) -> Iterator[tuple[int, str]]:
     """Row and content of every entry."""
     x, row = 10.0, 0
     for mark in picture.legend():
-        label = shortened(mark.label, int(plan.width / plan.font / _CHARACTER) - 8)  # type: ignore[union-attr]
+        label = shorten(mark.label, int(plan.width / plan.font / _CHARACTER) - 8)  # type: ignore[union-attr]
         wide = (len(label) * _CHARACTER + 4) * plan.font
         if x + wide > plan.width and x > 10:
             x, row = 10.0, row + 1
@@ -169,7 +169,7 @@ def _table(cells: Cells, panel: Panel, box: _Box) -> Iterator[str]:
     for row in (cells.heads, *cells.rows):
         x, y = box.left + 10, y + 1.7 * box.font
         for cell, wide in zip(row, widths, strict=True):
-            yield _text(x, y, shortened(cell, max(int(wide * fit) - 1, 2)))
+            yield _text(x, y, shorten(cell, max(int(wide * fit) - 1, 2)))
             x += wide * fit * box.font * _CHARACTER
         if row is cells.heads:
             yield f'<path d="M{box.left + 10:.1f} {y + 4:.1f}H{box.left + box.width - 10:.1f}" stroke="{PALE}"/>'
@@ -186,19 +186,17 @@ class _Axes:
         self.y_ticks = panel.y_ticks or [
             (at, number(float(at))) for at in tick_places(bottom, top, panel.y_log, max(5, int(box.height / 60)))
         ]
-        longest = max((text_width(shortened(label, 28)) for _, label in self.y_ticks), default=0)
+        longest = max((text_width(shorten(label, 28)) for _, label in self.y_ticks), default=0)
         self.left = box.left + (longest + 0.8 + 1.4 * bool(panel.y)) * box.font
         self.right = box.left + box.width - (6.5 * box.font if heat else 1.4 * box.font)
-        if panel.x_ticks and turned([label for _, label in panel.x_ticks], self.right - self.left, box.font):
-            self.left = max(
-                self.left, box.left + 0.75 * _CHARACTER * box.font * len(shortened(panel.x_ticks[0][1], 28))
-            )
+        if panel.x_ticks and must_turn([label for _, label in panel.x_ticks], self.right - self.left, box.font):
+            self.left = max(self.left, box.left + 0.75 * _CHARACTER * box.font * len(shorten(panel.x_ticks[0][1], 28)))
         room = max(self.right - self.left, 10)
         self.x_ticks = panel.x_ticks or [
             (at, number(float(at))) for at in tick_places(low, high, panel.x_log, max(3, int(room / 70)))
         ]
-        labels = [shortened(label, 28) for _, label in self.x_ticks]
-        self.turned = turned(labels, room, box.font)
+        labels = [shorten(label, 28) for _, label in self.x_ticks]
+        self.turned = must_turn(labels, room, box.font)
         below = (max(map(len, labels), default=0) * _CHARACTER * 0.72 + 0.8) if self.turned else 1.4
         self.top = box.top + (1.7 if panel.title else 0.6) * box.font
         self.bottom = box.top + box.height - (below + 0.8 + 1.3 * bool(panel.x)) * box.font
@@ -224,13 +222,13 @@ class _Axes:
     def _ticks(self) -> Iterator[str]:
         font, middle = self.font, (self.left + self.right) / 2
         most = max(int((self.right - self.left) / font / _CHARACTER), 4)
-        yield _text(self.left, self.top - 0.6 * font, shortened(self.panel.title, most + 6))
+        yield _text(self.left, self.top - 0.6 * font, shorten(self.panel.title, most + 6))
         for at, label in self.x_ticks:
             x = self.x(at)
             if self.left - 1 <= x <= self.right + 1:
                 yield f'<path d="M{x:.1f} {self.bottom:.1f}V{self.top:.1f}" stroke="{PALE}" stroke-width="0.5"/>'
                 turn, anchor = (-45, "end") if self.turned else (0, "middle")
-                shown = shortened(label, 28)
+                shown = shorten(label, 28)
                 half = 0 if self.turned else text_width(shown) * font / 2  # a long label stays inside of the panel
                 x = min(max(x, self.box.left + half), self.box.left + self.box.width - half)
                 yield _text(x, self.bottom + 1.4 * font, shown, anchor=anchor, turn=turn)
@@ -238,18 +236,18 @@ class _Axes:
             y = self.y(at)
             if self.top - 1 <= y <= self.bottom + 1:
                 yield f'<path d="M{self.left:.1f} {y:.1f}H{self.right:.1f}" stroke="{PALE}" stroke-width="0.5"/>'
-                yield _text(self.left - 0.4 * font, y + 0.35 * font, shortened(label, 28), anchor="end")
-        yield _text(middle, self.box.top + self.box.height - 0.6 * font, shortened(self.panel.x, most), anchor="middle")
+                yield _text(self.left - 0.4 * font, y + 0.35 * font, shorten(label, 28), anchor="end")
+        yield _text(middle, self.box.top + self.box.height - 0.6 * font, shorten(self.panel.x, most), anchor="middle")
         if self.panel.y:
             x, y = self.box.left + 1.1 * font, (self.top + self.bottom) / 2
             tall = max(int((self.bottom - self.top) / font / _CHARACTER), 4)
-            yield _text(x, y, shortened(self.panel.y, tall), anchor="middle", turn=-90)
+            yield _text(x, y, shorten(self.panel.y, tall), anchor="middle", turn=-90)
 
     def _mark(self, mark: Mark) -> Iterator[str]:
         match mark:
             case Line():
                 points = [(self.x(x), self.y(y)) for x, y in zip(mark.x, mark.y, strict=True)]
-                yield _path(_stepped(points) if mark.steps else points, mark)
+                yield _path(_in_steps(points) if mark.steps else points, mark)
             case Dots() if isinstance(mark.color, str) and mark.shape == "circle":
                 yield _discs([(self.x(x), self.y(y)) for x, y in zip(mark.x, mark.y, strict=True)], mark, self.font)
             case Dots():
@@ -296,8 +294,8 @@ class _Axes:
         for i, color in enumerate(SHADES):
             yield _rectangle(x, self.bottom - (i + 1) * tall, self.font, tall + 0.3, color)
         for value, y in ((low, self.bottom), (high, self.top + 0.8 * self.font)):
-            yield _text(x + 1.3 * self.font, y, shortened(number(value), 7))
-        label, y = shortened(heat.label, int((self.bottom - self.top) / self.font / _CHARACTER)), self.top + self.bottom
+            yield _text(x + 1.3 * self.font, y, shorten(number(value), 7))
+        label, y = shorten(heat.label, int((self.bottom - self.top) / self.font / _CHARACTER)), self.top + self.bottom
         yield _text(x + 2.4 * self.font, y / 2, label, anchor="middle", turn=-90)
 
 
@@ -306,7 +304,7 @@ def _extremes(heat: Heat) -> tuple[float, float]:
     return min(finite), max(finite) if max(finite) > min(finite) else min(finite) + 1
 
 
-def _stepped(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _in_steps(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     for x, y in points:
         if found and math.isfinite(x) and math.isfinite(found[-1][1]):

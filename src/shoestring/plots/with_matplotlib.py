@@ -14,7 +14,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from shoestring.plots.picture import Band, Bars, Cells, Dots, Heat, Line, Mark, Panel, Picture, Words
-from shoestring.plots.style import INK, PALE, PAPER, SHADES, Layout, layout, shortened, turned
+from shoestring.plots.style import INK, PALE, PAPER, SHADES, Layout, layout, must_turn, shorten
 
 _DPI = 100
 _SHAPES = {"circle": "o", "cross": "x", "square": "s", "triangle": "^"}
@@ -38,7 +38,7 @@ def figure(picture: Picture, width: int = 800) -> Figure:
     drawn = NotebookFigure(figsize=(width / _DPI, height / _DPI), dpi=_DPI, layout="constrained")
     points = plan.font * 72 / _DPI
     most = int(width / plan.font / 0.78)
-    drawn.suptitle(shortened(picture.title, most), fontsize=1.2 * points, x=0.01, ha="left", weight="bold", color=INK)
+    drawn.suptitle(shorten(picture.title, most), fontsize=1.2 * points, x=0.01, ha="left", weight="bold", color=INK)
     if not picture.panels:
         drawn.text(0.5, 0.5, picture.note, ha="center", va="center", wrap=True, fontsize=points, color=INK)
         return drawn
@@ -84,7 +84,7 @@ def _sample(mark: Mark) -> Any:
 
 def _draw_panel(axes: Any, panel: Panel, plan: Layout, points: float) -> None:
     wide = int(plan.panel_width / plan.font / 0.6)
-    axes.set_title(shortened(panel.title, wide), fontsize=points, loc="left", color=INK)
+    axes.set_title(shorten(panel.title, wide), fontsize=points, loc="left", color=INK)
     if panel.table:
         _draw_table(axes, panel.table, points, wide)
         return
@@ -96,8 +96,8 @@ def _draw_panel(axes: Any, panel: Panel, plan: Layout, points: float) -> None:
             getattr(axes, f"set_{axis}scale")("log")
     for mark in panel.marks:
         _draw(axes, mark, points)
-    axes.set_xlabel(shortened(panel.x, wide - 8), fontsize=points)
-    axes.set_ylabel(shortened(panel.y, 40), fontsize=points)
+    axes.set_xlabel(shorten(panel.x, wide - 8), fontsize=points)
+    axes.set_ylabel(shorten(panel.y, 40), fontsize=points)
     axes.tick_params(labelsize=points)
     _limit(axes, panel)
     for axis, log in ((axes.xaxis, panel.x_log), (axes.yaxis, panel.y_log)):
@@ -124,14 +124,14 @@ def _number_log(axis: Any) -> None:
 
 def _label(axes: Any, panel: Panel, plan: Layout, points: float) -> None:
     if panel.x_ticks is not None:
-        labels = [shortened(label, 28) for _, label in panel.x_ticks]
-        slanted = turned(labels, 0.8 * plan.panel_width, plan.font)
+        labels = [shorten(label, 28) for _, label in panel.x_ticks]
+        slanted = must_turn(labels, 0.8 * plan.panel_width, plan.font)
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
         axes.set_xticks([at for at, _ in panel.x_ticks], labels, fontsize=points, **turn)
     elif not panel.x_log:
         axes.xaxis.set_major_locator(MaxNLocator(max(2, int(plan.panel_width / 90))))
     if panel.y_ticks is not None:
-        axes.set_yticks([at for at, _ in panel.y_ticks], [shortened(label, 28) for _, label in panel.y_ticks])
+        axes.set_yticks([at for at, _ in panel.y_ticks], [shorten(label, 28) for _, label in panel.y_ticks])
 
 
 def _draw(axes: Any, mark: Mark, points: float) -> None:
@@ -161,7 +161,7 @@ def _draw(axes: Any, mark: Mark, points: float) -> None:
             image = axes.imshow(mark.values, cmap=colors, extent=extent, origin="lower", aspect="auto")
             axes.grid(False)
             bar = axes.figure.colorbar(image, ax=axes, fraction=0.06)
-            bar.set_label(shortened(mark.label, 40), fontsize=points)
+            bar.set_label(shorten(mark.label, 40), fontsize=points)
             bar.ax.tick_params(labelsize=points)
         case Words():
             rim = [withStroke(linewidth=2.5, foreground=PAPER)]
@@ -174,8 +174,8 @@ def _draw_table(axes: Any, cells: Cells, points: float, wide: int) -> None:
     axes.axis("off")
     widths = [max(map(len, column)) + 2 for column in zip(cells.heads, *cells.rows, strict=True)]
     fit = min(1.0, wide / sum(widths))
-    shown = [[shortened(cell, max(int(n * fit), 2)) for cell, n in zip(row, widths, strict=True)] for row in cells.rows]
-    heads = [shortened(head, max(int(n * fit), 2)) for head, n in zip(cells.heads, widths, strict=True)]
+    shown = [[shorten(cell, max(int(n * fit), 2)) for cell, n in zip(row, widths, strict=True)] for row in cells.rows]
+    heads = [shorten(head, max(int(n * fit), 2)) for head, n in zip(cells.heads, widths, strict=True)]
     shares = [n / sum(widths) for n in widths]
     table = axes.table(
         shown, colLabels=heads, loc="upper left", cellLoc="left", colLoc="left", colWidths=shares, edges="B"

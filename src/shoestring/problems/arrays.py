@@ -37,13 +37,13 @@ def check_names(arrays: dict[str, NDArray[Any]], names: Iterable[str], path: Pat
         )
 
 
-def checked_mode(mode: object) -> Mode:
+def check_mode(mode: object) -> Mode:
     if mode == "min" or mode == "max":
         return mode
     raise SpaceError(f"mode is {mode!r}; it must be 'min' or 'max'")
 
 
-def checked_seconds(seconds: Any, shape: tuple[int, ...]) -> Array | None:
+def read_seconds(seconds: Any, shape: tuple[int, ...]) -> Array | None:
     """Durations in the shape of the readings; 0 where none was recorded."""
     if seconds is None:
         return None

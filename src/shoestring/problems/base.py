@@ -31,7 +31,7 @@ def standard_normal(seed: int, position: int, purpose: str) -> float:
     return NORMAL.inv_cdf((integer(seed, position, purpose) + 0.5) / 2**31)
 
 
-def checked_step(step: int, max_resource: int) -> int:
+def check_step(step: int, max_resource: int) -> int:
     """A step that exists: an index below the first would silently give another step's reading."""
     if not 1 <= step <= max_resource:
         raise ReadingError(f"step {step} was asked for, there are {max_resource}: set max_resource={max_resource}")

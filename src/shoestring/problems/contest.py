@@ -32,7 +32,7 @@ from shoestring.core.history import History
 from shoestring.core.randomness import generator
 from shoestring.core.readings import Reading
 from shoestring.errors import SpaceError
-from shoestring.problems.base import NORMAL, checked_step, standard_normal, yield_readings
+from shoestring.problems.base import NORMAL, check_step, standard_normal, yield_readings
 from shoestring.spaces.codec import Codec
 
 # A 95 % interval reaches this many standard deviations to either side.
@@ -102,7 +102,7 @@ class Contest:
 
     def reading(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> Reading:
         """The reading of a step, with its 95 % interval where there are several steps."""
-        checked_step(step, self.steps)
+        check_step(step, self.steps)
         value = float(self.problem.reading(config, 1, seed))
         if self.steps == 1:
             return Reading(value)

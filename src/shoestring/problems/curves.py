@@ -23,7 +23,7 @@ from shoestring._arrays import Array
 from shoestring.core.history import History
 from shoestring.errors import SpaceError
 from shoestring.problems import arrays
-from shoestring.problems.base import checked_step, yield_readings
+from shoestring.problems.base import check_step, yield_readings
 from shoestring.spaces.codec import Codec
 from shoestring.spaces.definition import as_space
 
@@ -75,13 +75,13 @@ class CurveTable:
         seconds: Any = None,
         snap: bool = False,
     ) -> None:
-        self.mode = arrays.checked_mode(mode)
-        self._Y = _checked_curves(Y)
+        self.mode = arrays.check_mode(mode)
+        self._Y = _read_curves(Y)
         columns = _columns(X, names or (None if space is None else list(space)), len(self._Y))
         if space is None:
             self.space = _space_of(columns, _log_names(log_scale, list(columns)))
         else:
-            self.space = _fitted(columns, deepcopy(as_space(space)))
+            self.space = _fit_space(columns, deepcopy(as_space(space)))
         if not snap:
             _number_equal_rows(columns, self.space)
         self._order = list(self.space.keys())
@@ -90,7 +90,7 @@ class CurveTable:
         # Of equal rows, the first. When snapping, other configurations are added once they are looked up.
         self._index: dict[tuple[Any, ...], int] = {row: i for i, row in reversed(list(enumerate(rows)))}
         self._nearest = _NearestRow(self.space, rows) if snap else None
-        self._seconds = arrays.checked_seconds(seconds, self._Y.shape)
+        self._seconds = arrays.read_seconds(seconds, self._Y.shape)
         self._best_of_rows = _best_of_rows(self._Y[sorted(self._index.values())], self.mode)
 
     @classmethod
@@ -117,7 +117,7 @@ class CurveTable:
         if "X" not in held and configs.exists():
             held = {**arrays.read_arrays(configs), **held}
         arrays.check_names(held, ("X", "Y"), path)
-        Y = _checked_curves(held["Y"])
+        Y = _read_curves(held["Y"])
         if not 0 <= skip < Y.shape[1]:
             raise SpaceError(f"skip is {skip}; {path} has {Y.shape[1]} columns, and at least one must be left")
         if "steps" in held and len(held["steps"]) != Y.shape[1]:
@@ -127,7 +127,7 @@ class CurveTable:
             _hold_last_readings(Y, held)[:, skip:],
             names=held["hp_names"].tolist() if "hp_names" in held else None,
             log_scale=log_scale if log_scale is not None else held.get("log_scale"),  # type: ignore[arg-type]
-            mode=arrays.checked_mode(str(held.get("direction", "min"))),
+            mode=arrays.check_mode(str(held.get("direction", "min"))),
             seconds=_durations(held.get("cost"), skip),
             snap=snap,
         )
@@ -165,7 +165,7 @@ class CurveTable:
 
     def reading(self, config: Mapping[str, Any], step: int, seed: int = 0) -> float:
         """The recorded reading; a table holds one run per row, so the seed does not matter."""
-        return float(self._Y[self.row(config), checked_step(step, self.max_resource) - 1])
+        return float(self._Y[self.row(config), check_step(step, self.max_resource) - 1])
 
     def seconds(self, config: Mapping[str, Any], step: int, seed: int = 0) -> float:
         """The recorded duration of a step; 1 if the table has none."""
@@ -212,7 +212,7 @@ class _NearestRow:
         return int(np.square(gaps).sum(axis=1).argmin())
 
 
-def _checked_curves(Y: Any) -> Array:
+def _read_curves(Y: Any) -> Array:
     curves = np.asarray(Y, dtype=float)
     if curves.ndim != 2 or not curves.size:
         raise SpaceError(f"Y has the shape {curves.shape}; it needs one row per configuration and one column per step")
@@ -279,7 +279,7 @@ def _outward(low: float, high: float) -> tuple[float, float]:
     return lower - 1e-13 if lower > low else lower, upper + 1e-13 if upper < high else upper
 
 
-def _fitted(columns: dict[str, list[Any]], space: ConfigurationSpace) -> ConfigurationSpace:
+def _fit_space(columns: dict[str, list[Any]], space: ConfigurationSpace) -> ConfigurationSpace:
     """Check the columns against a space. Their values become those that the space uses, in place."""
     if set(columns) != set(space.keys()):
         raise SpaceError(f"the columns are {', '.join(columns)} and the space has {', '.join(space)}; they must agree")

@@ -14,7 +14,7 @@ from shoestring._arrays import Array
 from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
 from shoestring.problems import arrays
-from shoestring.problems.base import checked_step, return_reading
+from shoestring.problems.base import check_step, return_reading
 
 if TYPE_CHECKING:
     from shoestring.core.events import Mode
@@ -49,10 +49,10 @@ class GridTable:
         seconds: Any = None,
         continuous: bool = False,
     ) -> None:
-        self.mode = arrays.checked_mode(mode)
+        self.mode = arrays.check_mode(mode)
         self.axes = {name: _values(axis) for name, axis in axes.items()}
         self._values = _with_repeats(values, self.axes)
-        self._seconds = arrays.checked_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
+        self._seconds = arrays.read_seconds(_as_repeats(seconds, len(self.axes)), self._values.shape)
         self._continuous = continuous
         self.space = ConfigurationSpace()
         self.space.add([_parameter(name, axis, continuous) for name, axis in self.axes.items()])
@@ -118,7 +118,7 @@ class GridTable:
         return (*index, run)
 
     def reading(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:
-        checked_step(step, 1)
+        check_step(step, 1)
         return float(self._values[self._run(config, seed)])
 
     def seconds(self, config: Mapping[str, Any], step: int = 1, seed: int = 0) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoestring.core.randomness import integer
 from shoestring.errors import SpaceError
-from shoestring.problems.base import checked_step, return_reading, standard_normal, yield_readings
+from shoestring.problems.base import check_step, return_reading, standard_normal, yield_readings
 from shoestring.problems.functions import SMOOTH, STRUCTURED, Structured, function_of_configurations
 from shoestring.spaces.codec import Config
 
@@ -138,5 +138,5 @@ class WithCurves:
     def reading(self, config: Mapping[str, Any], step: int, seed: int = 0) -> float:
         rate, value = self.rate(config), self.function.value(config)
         end = math.pow(self.max_resource, -rate)
-        left = (math.pow(checked_step(step, self.max_resource), -rate) - end) / (1 - end)
+        left = (math.pow(check_step(step, self.max_resource), -rate) - end) / (1 - end)
         return value + (1 + value - self.function.best) * left + self.function.noise_at(step, seed)

@@ -31,15 +31,15 @@ class Detached:
         """The next grant: a trial that was released, or what the method decides."""
         with self._journal.lock:
             self._journal.hold_detached()
-            return self._released() or self._decided()
+            return self._release() or self._decide()
 
-    def _released(self) -> Grant | None:
+    def _release(self) -> Grant | None:
         for trial in self._journal.trials_of_gone_workers():
             if self._journal.adopt(trial.index, start := self._start(trial)):
                 return self._hand_out(trial, start, "released, and given out again")
         return None
 
-    def _decided(self) -> Grant | None:
+    def _decide(self) -> Grant | None:
         while isinstance(answer := self._journal.grant(), Granted):
             trial = self._journal.history.trials[answer.trial]
             start = self._start(trial)

@@ -18,7 +18,7 @@ from shoestring.logs.memory import MemoryLog
 
 
 @contextmanager
-def explained_interrupt(log: EventLog, repeats: Callable[[], int]) -> Iterator[None]:
+def explain_interrupt(log: EventLog, repeats: Callable[[], int]) -> Iterator[None]:
     """Add to a KeyboardInterrupt what happens to the study; ``repeats`` counts the steps that will be run again."""
     try:
         yield

@@ -169,7 +169,7 @@ class Loop:
 
     def end_lost(self, trial: TrialRecord) -> None:
         """A trial could not be taken up again, and has ended without being run here."""
-        self.messages.ended(trial)
+        self.messages.note_end(trial)
         self.tidy_files(trial)
         self.callbacks.trial_end(trial)
 
@@ -249,12 +249,12 @@ class Loop:
         if taken or trial.state != "paused":
             self.session.cancel(trial.index)
         if taken:
-            self.messages.taken_over(trial)
+            self.messages.note_takeover(trial)
             files_of(self.files, trial.index, self.holders_at_start[trial.index]).abandon()
             return
         self.tidy_files(trial)
         if trial.state != "paused":
-            self.messages.ended(trial)
+            self.messages.note_end(trial)
             self.callbacks.trial_end(trial)
         if trial.state in FAILED:
             self.count_failure(trial)

@@ -30,7 +30,7 @@ class Messages:
     def taking_over(self, trial: TrialRecord, start: int) -> None:
         _logger.info("trial %d is taken over after step %d", trial.index, start)
 
-    def taken_over(self, trial: TrialRecord) -> None:
+    def note_takeover(self, trial: TrialRecord) -> None:
         _logger.warning("trial %d was taken over by %s", trial.index, trial.worker or "nobody yet")
 
     def trying_again(self, trial: TrialRecord, start: int, why: str) -> None:
@@ -47,7 +47,7 @@ class Messages:
             *(trial.index, start, trial.step),
         )
 
-    def ended(self, trial: TrialRecord) -> None:
+    def note_end(self, trial: TrialRecord) -> None:
         first = trial.state in FAILED and not self._quiet and self._is_first("failing")
         if not _logger.isEnabledFor(logging.INFO):
             if first:

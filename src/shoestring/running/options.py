@@ -65,7 +65,7 @@ RUN_PARAMETERS = {
 }
 
 
-def checked_options(given: RunOptions) -> tuple[RunOptions, Limits]:
+def read_options(given: RunOptions) -> tuple[RunOptions, Limits]:
     """Fill in the defaults of a run's options; impossible values are refused before anything is spent."""
     options: RunOptions = {**DEFAULTS, **given}
     at_start = options["threads"] or options["init"]

@@ -117,6 +117,8 @@ def levels(history: History, known: TrainingSet) -> Array:
     for row, arm in enumerate(known.arms.tolist()):
         trials = [trial for trial in history.arms[arm].trials if trial.state not in FAILED] if arm >= 0 else []
         if trials:
-            step = max((s for s in trials[0].readings if s <= known.step), default=trials[0].step)
+            step = known.step
+            if step not in trials[0].readings:
+                step = max((s for s in trials[0].readings if s <= known.step), default=trials[0].step)
             found[row] = [level(constraint, trials[0], step) for constraint in history.goals.constraints]
     return found

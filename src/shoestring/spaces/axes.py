@@ -56,7 +56,7 @@ class Axis:
 def axis_of(h: Any) -> Axis:
     kinds = ConfigSpace.hyperparameters
     if isinstance(h, kinds.CategoricalHyperparameter):
-        prior = None if h.weights is None else _weighted(h.probabilities)
+        prior = None if h.weights is None else _by_weight(h.probabilities)
         choices = [native(value) for value in h.choices]
         return Axis(h.name, *_of_list(choices), len(choices), True, prior, choices=choices)
     if isinstance(h, kinds.OrdinalHyperparameter):
@@ -128,7 +128,7 @@ def _of_reals(low: float, high: float, logarithmic: bool) -> Pair:
     return decode, lambda v: (math.log(v) - base) / width
 
 
-def _weighted(probabilities: Any) -> Callable[[np.random.Generator], float]:
+def _by_weight(probabilities: Any) -> Callable[[np.random.Generator], float]:
     n = len(probabilities)
     return lambda rng: (int(rng.choice(n, p=probabilities)) + 0.5) / n
 

@@ -28,23 +28,40 @@ def deep_copy(config: Mapping[str, Any]) -> Config:
     own = dict(config)
     for name, value in own.items():
         if type(value) in (list, dict, tuple):
-            own[name] = _copied(value)
+            own[name] = _copy(value)
     return own
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if type(value) in (list, tuple):
-        return type(value)(_copied(part) for part in value)
+        return type(value)(_copy(part) for part in value)
     return deep_copy(value) if type(value) is dict else value
 
 
-def _is_legal(parameter: Any, value: Any) -> bool:
+def is_legal(parameter: Any, value: Any) -> bool:
+    """Return whether one value, not several, is in the range or among the choices of a parameter."""
     if getattr(value, "ndim", 0) or (hasattr(parameter, "lower") and not isinstance(value, Real)):
         return False  # ConfigSpace takes a list of numbers for several values
     try:
-        return bool(parameter.legal_value(value))
+        legal = parameter.legal_value(value)
+        return np.ndim(legal) == 0 and bool(legal)  # of a list that is not a choice it answers for each part
     except (TypeError, ValueError, OverflowError):  # a value that cannot even be compared
         return False
+
+
+def in_words(parameter: Any) -> str:
+    """The values of a parameter for a message.
+
+    >>> import shoestring as ss
+    >>> space = ss.space(rate=ss.log(1e-4, 1.0), layers=(1, 4), act=["relu", "tanh"])
+    >>> [in_words(space[name]) for name in ("rate", "layers", "act")]
+    ['0.0001 to 1.0', 'the whole numbers 1 to 4', "'relu', 'tanh'"]
+    """
+    if hasattr(parameter, "lower"):
+        whole = "the whole numbers " if isinstance(parameter.lower, (int, np.integer)) else ""
+        return f"{whole}{parameter.lower} to {parameter.upper}"
+    values = getattr(parameter, "choices", None) or getattr(parameter, "sequence", None) or (parameter.value,)
+    return brief(list(values), 200).strip("[]")
 
 
 # Enumerating more combinations than this is refused: it would take longer than tuning.
@@ -109,7 +126,7 @@ class Codec:
         return np.array([axis.encode(config[axis.name]) if axis.name in config else math.nan for axis in self.axes])
 
     def _active(self, name: str, config: Config) -> bool:
-        return all(_satisfied(condition, config) for condition in self._conditions[name])
+        return all(_satisfies(condition, config) for condition in self._conditions[name])
 
     def allowed(self, config: Config) -> bool:
         """Return whether no forbidden clause applies to a configuration."""
@@ -165,8 +182,10 @@ class Codec:
                 raise SpaceError(
                     f"parameter {name!r} is {'missing' if active else 'inactive here and must be left out'}"
                 )
-            if active and not _is_legal(self.space[name], config[name]):
-                raise SpaceError(f"parameter {name!r} is {brief(config[name])}, outside of {self.space[name]}")
+            if active and not is_legal(self.space[name], config[name]):
+                raise SpaceError(
+                    f"parameter {name!r} is {brief(config[name])}, outside of {in_words(self.space[name])}"
+                )
         if not self.allowed(dict(config)):
             raise SpaceError(f"the configuration {dict(config)} is forbidden by the space")
 
@@ -191,7 +210,7 @@ class Codec:
         try:
             return frozenset(config.items())
         except TypeError:  # a choice that is a list cannot be hashed
-            return frozenset((name, _frozen(value)) for name, value in config.items())
+            return frozenset((name, _freeze(value)) for name, value in config.items())
 
     @cached_property
     def rows(self) -> list[Config] | None:
@@ -245,10 +264,10 @@ def _side(axis: Axis, resolution: int) -> list[float]:
     return [i / (resolution - 1) for i in range(resolution)] if resolution > 1 else [0.5]
 
 
-def _satisfied(condition: Any, config: Config) -> bool:
+def _satisfies(condition: Any, config: Config) -> bool:
     """A condition on an inactive parent does not hold."""
     if hasattr(condition, "components"):
-        parts = (_satisfied(part, config) for part in condition.components)
+        parts = (_satisfies(part, config) for part in condition.components)
         return any(parts) if type(condition).__name__ == "OrConjunction" else all(parts)
     return condition.parent.name in config and bool(condition.satisfied_by_value(config))
 
@@ -261,6 +280,6 @@ def is_forbidden(clause: Any, config: Config) -> bool:
     return all(name in config for name in names) and bool(clause.is_forbidden_value(config))
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """A choice may be a list, which cannot be a key."""
-    return tuple(_frozen(part) for part in value) if isinstance(value, (list, tuple)) else value
+    return tuple(_freeze(part) for part in value) if isinstance(value, (list, tuple)) else value

@@ -61,7 +61,7 @@ class _DeferredModule(ModuleType):
         return _DeferredName(name, (), {"module": self.__name__})
 
 
-def _imported() -> ModuleType:
+def _import() -> ModuleType:
     if any(name in sys.modules for name in ("ConfigSpace", *_DEFERRED)):
         return import_module("ConfigSpace")
     placeholders = {name: _DeferredModule(name) for name in _DEFERRED}
@@ -77,4 +77,4 @@ def _imported() -> ModuleType:
 if TYPE_CHECKING:
     import ConfigSpace as ConfigSpace
 else:
-    ConfigSpace = _imported()
+    ConfigSpace = _import()

@@ -52,7 +52,7 @@ def space(*parts: Any, **parameters: Any) -> ConfigSpace.ConfigurationSpace:
                 f"ss.space(ss.when({name!r}, ...), {name}=(0.0, 1.0), ...)"
             )
     result.add([parameter(name, spec) for name, spec in named.items()])
-    return _checked(add_rules(result, rules) if rules else result)
+    return _check(add_rules(result, rules) if rules else result)
 
 
 def _refuse_twice(result: ConfigSpace.ConfigurationSpace, names: Iterable[str]) -> None:
@@ -63,18 +63,18 @@ def _refuse_twice(result: ConfigSpace.ConfigurationSpace, names: Iterable[str]) 
 def as_space(given: Any) -> ConfigSpace.ConfigurationSpace:
     """A ConfigSpace from a ConfigSpace, a mapping of parameters, or something with a ``.space``."""
     if isinstance(given, ConfigSpace.ConfigurationSpace):
-        return _checked(given)
+        return _check(given)
     if isinstance(given, Mapping):
         return space(given)
     if isinstance(getattr(given, "space", None), ConfigSpace.ConfigurationSpace):
-        return _checked(given.space)
+        return _check(given.space)
     raise SpaceError(
         f"a search space was expected, {brief(given)} was given; "
         "write ss.space(lr=ss.log(1e-4, 1), act=['relu', 'tanh']) or pass a ConfigurationSpace"
     )
 
 
-def _checked(result: ConfigSpace.ConfigurationSpace) -> ConfigSpace.ConfigurationSpace:
+def _check(result: ConfigSpace.ConfigurationSpace) -> ConfigSpace.ConfigurationSpace:
     if not len(result):
         raise SpaceError("the search space is empty: give it at least one parameter, such as ss.space(lr=(0.0, 1.0))")
     for each in result.values():

@@ -135,9 +135,9 @@ def _parameter(name: str, spec: Any) -> Any:
             raise ValueError("a choice cannot be an array: give it as a tuple, array.tolist(), or by a name")
         return ConfigSpace.CategoricalHyperparameter(name, spec)
     if isinstance(spec, range):
-        return _ordered(name, spec) if abs(spec.step) > 1 else _stepped(name, IntRange(min(spec), max(spec)))
+        return _ordinal(name, spec) if abs(spec.step) > 1 else _range_in_steps(name, IntRange(min(spec), max(spec)))
     if isinstance(spec, IntRange):
-        return _stepped(name, spec)
+        return _range_in_steps(name, spec)
     if isinstance(spec, (tuple, LogRange)):
         return _range(name, spec)
     if hasattr(spec, "dist") and hasattr(spec, "support"):
@@ -168,7 +168,7 @@ def _pair(spec: tuple[Any, ...]) -> tuple[float, float]:
     return low, high
 
 
-def _stepped(name: str, spec: IntRange) -> Any:
+def _range_in_steps(name: str, spec: IntRange) -> Any:
     for part, least in (("low", None), ("high", None), ("step", 1)):
         value = getattr(spec, part)
         if not isinstance(value, Integral) or isinstance(value, bool) or (least is not None and value < least):
@@ -176,13 +176,13 @@ def _stepped(name: str, spec: IntRange) -> Any:
     if spec.high < spec.low or (spec.log and spec.low < 1):
         raise ValueError("the low end must not be above the high end" if spec.high < spec.low else "log needs low >= 1")
     if spec.step > 1:
-        return _ordered(name, range(int(spec.low), int(spec.high) + 1, int(spec.step)), spec.log)
+        return _ordinal(name, range(int(spec.low), int(spec.high) + 1, int(spec.step)), spec.log)
     if spec.low == spec.high:
         return ConfigSpace.Constant(name, int(spec.low))
     return ConfigSpace.Integer(name, (int(spec.low), int(spec.high)), log=spec.log)
 
 
-def _ordered(name: str, values: Sequence[Any], logarithmic: bool = False) -> Any:
+def _ordinal(name: str, values: Sequence[Any], logarithmic: bool = False) -> Any:
     """Values in their order; ``meta`` says that their logarithms are what counts."""
     if not values:
         raise ValueError("it has no value")
@@ -198,7 +198,7 @@ def _array(name: str, array: Any) -> Any:
     if array.ndim > 1:
         raise ValueError(f"an array of values has one dimension, this one has {array.ndim}")
     increasing = array.dtype.kind in "iuf" and all(a < b for a, b in pairwise(values))
-    return _ordered(name, values) if increasing else ConfigSpace.CategoricalHyperparameter(name, values)
+    return _ordinal(name, values) if increasing else ConfigSpace.CategoricalHyperparameter(name, values)
 
 
 def _distribution(name: str, frozen: Any) -> Any:
@@ -210,7 +210,7 @@ def _distribution(name: str, frozen: Any) -> Any:
         ends = (mean - _NORMAL_WIDTH * spread, mean + _NORMAL_WIDTH * spread)
         return ConfigSpace.Float(name, ends, distribution=ConfigSpace.Normal(mean, spread))
     if kind == "randint":
-        return _stepped(name, IntRange(int(low), int(high)))
+        return _range_in_steps(name, IntRange(int(low), int(high)))
     if kind == "uniform":
         return _range(name, (low, high))
     if kind in ("loguniform", "reciprocal") and math.isclose(float(frozen.median()), math.sqrt(low * high)):

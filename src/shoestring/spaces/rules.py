@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoestring.errors import SpaceError
-from shoestring.spaces.codec import Codec, is_forbidden
+from shoestring.spaces.codec import Codec, is_forbidden, is_legal
 from shoestring.spaces.configspace import ConfigSpace
 
 _COMPARISON = re.compile(r"\s*(\S+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*")
@@ -116,16 +116,16 @@ def _conditions(space: ConfigSpace.ConfigurationSpace, rules: Sequence[When]) ->
         for child in rule.parameters:
             parts = [_equals(space, child, parent, value) for parent, value in rule.values.items()]
             parts += [_comparison(space, child, text) for text in rule.comparisons]
-            by_child.setdefault(child, []).append(_joined(parts, ConfigSpace.AndConjunction))
-    return [_joined(each, ConfigSpace.OrConjunction) for each in by_child.values()]
+            by_child.setdefault(child, []).append(_join(parts, ConfigSpace.AndConjunction))
+    return [_join(each, ConfigSpace.OrConjunction) for each in by_child.values()]
 
 
-def _joined(parts: list[Any], conjunction: Callable[..., Any]) -> Any:
+def _join(parts: list[Any], conjunction: Callable[..., Any]) -> Any:
     return parts[0] if len(parts) == 1 else conjunction(*parts)
 
 
 def _equals(space: ConfigSpace.ConfigurationSpace, child: str, parent: str, value: Any) -> Any:
-    own, other = _named(space, child), _named(space, parent)
+    own, other = _parameter(space, child), _parameter(space, parent)
     for each in value if isinstance(value, list) else [value]:
         _check_value(other, each)
     if isinstance(value, list):
@@ -135,7 +135,7 @@ def _equals(space: ConfigSpace.ConfigurationSpace, child: str, parent: str, valu
 
 def _comparison(space: ConfigSpace.ConfigurationSpace, child: str, text: str) -> Any:
     left, sign, right = _parts(text)
-    own, parent = _named(space, child), _named(space, left)
+    own, parent = _parameter(space, child), _parameter(space, left)
     value = _value(parent, right, text)
     kinds: dict[str, Callable[..., Any]] = {
         "==": ConfigSpace.EqualsCondition,
@@ -153,12 +153,12 @@ def _clauses(space: ConfigSpace.ConfigurationSpace, rule: Forbid) -> list[Any]:
     """The clauses of a rule: several, where a comparison such as >= is made of two."""
     sides = [_relations(space, text) for text in rule.comparisons]
     for name, value in rule.values.items():
-        other = _named(space, name)
+        other = _parameter(space, name)
         for each in value if isinstance(value, list) else [value]:
             _check_value(other, each)
         one = ConfigSpace.ForbiddenInClause if isinstance(value, list) else ConfigSpace.ForbiddenEqualsClause
         sides.append([one(other, value)])
-    return [_joined(list(parts), ConfigSpace.ForbiddenAndConjunction) for parts in product(*sides)]
+    return [_join(list(parts), ConfigSpace.ForbiddenAndConjunction) for parts in product(*sides)]
 
 
 def _relations(space: ConfigSpace.ConfigurationSpace, text: str) -> list[Any]:
@@ -168,7 +168,7 @@ def _relations(space: ConfigSpace.ConfigurationSpace, text: str) -> list[Any]:
             f"{text!r} compares a parameter to a number, and ss.forbid compares two parameters: make the range of "
             f"{left!r} smaller, or name the values: ss.forbid({left}=[...])"
         )
-    first, second = _named(space, left), _named(space, right)
+    first, second = _parameter(space, left), _parameter(space, right)
     kinds: dict[str, Callable[..., Any]] = {
         "==": ConfigSpace.ForbiddenEqualsRelation,
         "<": ConfigSpace.ForbiddenLessThanRelation,
@@ -196,7 +196,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _named(space: ConfigSpace.ConfigurationSpace, name: str) -> Any:
+def _parameter(space: ConfigSpace.ConfigurationSpace, name: str) -> Any:
     if name not in space:
         raise SpaceError(f"a rule names {name!r}, which is not a parameter of the space; it has {', '.join(space)}")
     return space[name]
@@ -215,18 +215,14 @@ def _value(parent: Any, text: str, comparison: str) -> Any:
 
 
 def _check_value(parent: Any, value: Any) -> None:
-    try:
-        legal = bool(parent.legal_value(value))
-    except Exception:
-        legal = False
-    if not legal:
+    if not is_legal(parent, value):
         raise SpaceError(f"a rule gives the parameter {parent.name!r} the value {value!r}, outside of {parent}")
 
 
 def _with_clauses(space: ConfigSpace.ConfigurationSpace, clauses: list[Any]) -> ConfigSpace.ConfigurationSpace:
     """The space with forbidden clauses; ConfigSpace wants a default configuration that they allow."""
     codec, rng = Codec(space), np.random.default_rng(0)
-    drawn = (_rounded(codec.sample(rng)) for _ in range(_DRAWS))
+    drawn = (_round(codec.sample(rng)) for _ in range(_DRAWS))
     allowed = (config for config in drawn if not any(is_forbidden(clause, config) for clause in clauses))
     default = next((config for config in allowed if codec.fits(config)), None)
     if default is None:
@@ -238,6 +234,6 @@ def _with_clauses(space: ConfigSpace.ConfigurationSpace, clauses: list[Any]) -> 
     return space
 
 
-def _rounded(config: Mapping[str, Any]) -> dict[str, Any]:
+def _round(config: Mapping[str, Any]) -> dict[str, Any]:
     """ConfigSpace rounds what it reads to some digits; a default of few digits stays what it is."""
     return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in config.items()}

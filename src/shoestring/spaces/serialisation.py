@@ -38,7 +38,7 @@ def differing_parameter(stored: Mapping[str, Any], given: Mapping[str, Any]) -> 
     return None
 
 
-def serialised(space: ConfigSpace.ConfigurationSpace) -> dict[str, Any]:
+def serialise(space: ConfigSpace.ConfigurationSpace) -> dict[str, Any]:
     """A space as plain JSON values, the same for the same space in any version of ConfigSpace's file."""
     body: dict[str, Any] = json.loads(json.dumps(_with_tuples(space.to_serialized_dict()), default=_plain))
     rows = (space.meta or {}).get("rows")
@@ -49,18 +49,18 @@ def serialised(space: ConfigSpace.ConfigurationSpace) -> dict[str, Any]:
 def _with_tuples(body: dict[str, Any]) -> dict[str, Any]:
     """Serialise a space as ConfigSpace does, with the tuples among the values of parameters marked."""
 
-    def marked(part: dict[str, Any]) -> dict[str, Any]:
+    def mark(part: dict[str, Any]) -> dict[str, Any]:
         lists = {name: [with_tags(value) for value in part[name]] for name in _LISTS if part.get(name)}
         values = {name: with_tags(part[name]) for name in _VALUES if name in part}
-        inner = {name: [marked(one) for one in part[name]] for name in _PARTS if name in part}
+        inner = {name: [mark(one) for one in part[name]] for name in _PARTS if name in part}
         meta = {"meta": _without_guess(part["meta"])} if part.get("meta") else {}
         return {**part, **lists, **values, **inner, **meta}
 
-    return {**body, **{key: [marked(part) for part in body.get(key) or ()] for key in _KEPT}}
+    return {**body, **{key: [mark(part) for part in body.get(key) or ()] for key in _KEPT}}
 
 
 def _without_guess(meta: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A guess is no part of the space: a study with another one has the same configurations."""
+    """A guess is not part of the space: a study with another one has the same configurations."""
     return {name: value for name, value in meta.items() if name != "guess"} or None
 
 
@@ -88,7 +88,7 @@ def _plain(value: Any) -> Any:
     raise SpaceError(f"{value!r} cannot be written as JSON: use numbers, text, booleans or None in a space")
 
 
-def deserialised(body: Mapping[str, Any]) -> ConfigSpace.ConfigurationSpace:
+def deserialise(body: Mapping[str, Any]) -> ConfigSpace.ConfigurationSpace:
     """The space that :func:`serialised` wrote."""
     kept = {key: without_tags(value) for key, value in body.items() if key != "meta"}
     full = {"name": None, "format_version": 0.4, **kept}

@@ -38,7 +38,7 @@ def check_finite_spaces(sampler: Sampler) -> None:
     """A space that can be listed is tried once and whole; so is a table of recorded curves."""
     table = CurveTable([[float(i), float(i % 3)] for i in range(8)], [[float(i)] for i in range(8)])
     for space, size in ((FINITE, 6), ({"a": ["only"]}, 1), (table.space, 8)):
-        study = asked(compose(WatchedSampler(sampler), Full()), space, _varied, budget="50 evaluations")
+        study = asked(compose(WatchedSampler(sampler), Full()), space, _vary, budget="50 evaluations")
         tried = {Codec.key(arm.config) for arm in study.history.arms}
         assert len(tried) == len(study.trials) == size, f"finite spaces: {len(tried)} of {size} configurations tried"
 
@@ -65,7 +65,7 @@ def _difficult_space() -> ConfigurationSpace:
     return space
 
 
-def _varied(grant: Grant) -> float | None:
+def _vary(grant: Grant) -> float | None:
     return None if grant.trial % 4 == 3 else float(grant.trial % 3)
 
 
@@ -103,7 +103,7 @@ def check_no_more_configurations(scheduler: Scheduler) -> None:
     """A finite space runs out, with trials still running or paused: the study goes on with these, and ends."""
     for held in (1, 3):
         method = compose(Random(), WatchedScheduler(scheduler))
-        study = asked(method, FINITE, _varied, budget="1000 steps", max_resource=9, held=held)
+        study = asked(method, FINITE, _vary, budget="1000 steps", max_resource=9, held=held)
         assert len(study.history.arms) == 6, f"finite spaces: {len(study.history.arms)} of 6 configurations tried"
 
 

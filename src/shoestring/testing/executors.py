@@ -46,13 +46,17 @@ class Watching:
         log, step = _LogReader(self.storage, trial.seed), trial.start
         log.update()
         if step:
-            assert _trained(trial) == step, f"files: the trial is at step {step}, its files at {_trained(trial)}"
+            assert _steps_trained(trial) == step, (
+                f"files: the trial is at step {step}, its files at {_steps_trained(trial)}"
+            )
         elif not log.known:
             assert not list(trial.directory.iterdir()), "files: a new trial finds files that are not its own"
         while True:
             step += 1
             log.check(step)
-            assert step == trial.start + 1 or _trained(trial) == step - 1, "files: they were changed between two steps"
+            assert step == trial.start + 1 or _steps_trained(trial) == step - 1, (
+                "files: they were changed between two steps"
+            )
             if step == 2 and trial.config["kind"] == "raises":
                 raise ValueError("at the second step")
             if step == 2 and trial.config["kind"] == "exits":
@@ -107,7 +111,7 @@ def value_at(x: float, step: int) -> float:
     return x + abs(step - 2)
 
 
-def _trained(trial: Trial) -> int:
+def _steps_trained(trial: Trial) -> int:
     try:
         return int((trial.directory / "step").read_text())
     except (OSError, ValueError):

@@ -102,7 +102,7 @@ def prefixes(events: Sequence[Event]) -> Iterator[tuple[History, Event]]:
         history.apply(event)
 
 
-def folded(events: Sequence[Event]) -> History:
+def fold_all(events: Sequence[Event]) -> History:
     """The history after all events."""
     history = History()
     for event in events:
@@ -115,7 +115,7 @@ def check_known(method: Method, results: int = 12) -> None:
     problem, budget = Playground(), Budget(steps=60)
     study, events = played(method, problem, budget=budget, known=lambda study: give(study, results))
     first = next(position for position, event in enumerate(events) if isinstance(event, Granted))
-    before = folded(events[:first])
+    before = fold_all(events[:first])
     assert len(before.trials) == results, "known results: one of them is not a trial"
     assert not any(before.ledger.spent().values()), "known results: something was charged for them"
     queue = [Codec.key(config) for config in before.queue]
@@ -155,7 +155,7 @@ def give(study: Study, results: int) -> None:
 def check_plan(method: Method, workers: int = 4) -> None:
     """Check that planned configurations take turns with random ones, and all laws hold."""
     first = played(method, PROBLEM, budget=Budget(steps=9))[1][0]
-    codec = folded([first]).codec
+    codec = fold_all([first]).codec
     drawn = [codec.sample(generator(number, 0, "planned")) for number in range(6)]
     plan = tuple({"config": config, "origin": "guess", "sd": 0.0} for config in drawn)
     opened = replace(first, budget={"steps": 120}, plan=plan)  # type: ignore[arg-type]
@@ -269,7 +269,7 @@ def check_rank_based(method: Method) -> None:
 
 
 def check_no_duplicates(events: Sequence[Event]) -> None:
-    keys = [Codec.key(arm.config) for arm in folded(events).arms]
+    keys = [Codec.key(arm.config) for arm in fold_all(events).arms]
     assert len(keys) == len(set(keys)), "no duplicates: a configuration was started twice"
 
 
@@ -280,7 +280,7 @@ def check_failures_are_kept(events: Sequence[Event], problem: Playground = PROBL
         if isinstance(event, Closed) and event.how == "failed":
             assert event.message, "bad readings: the message of a failure was lost"
             assert event.steps == 1, "bad readings: the step that failed was not charged"
-    for trial in folded(events).trials:
+    for trial in fold_all(events).trials:
         failing = problem.failing_step(trial.config)
         if failing is None:
             assert trial.state != "failed", f"bad readings: trial {trial.index} failed without a bad reading"

@@ -81,7 +81,7 @@ def check_studies(open_again: Callable[[], EventLog]) -> None:
         assert handle.studies() == ["b", "a"], "the studies are not listed oldest first"
         assert {name: handle.find(name) for name in numbers} == numbers, "a study is not found by its name"
         assert handle.find("A") is None, "a study was found by another name"
-        _refused("a second study of the same name", handle.create, "a", OPENED)
+        _expect_refusal("a second study of the same name", handle.create, "a", OPENED)
     assert log.studies() == ["b", "a"], "a study that was refused is listed"
     assert log.directory() == open_again().directory(), "the files of trials have no fixed place"
 
@@ -91,8 +91,8 @@ def check_append(open_again: Callable[[], EventLog]) -> None:
     log = open_again()
     study, other = log.create("append", OPENED), log.create("another", OPENED)
     log.append(study, [REPORTED], 1)
-    _refused("a position that is taken", log.append, study, [REPORTED], 1)
-    _refused("a second first event", log.append, study, [OPENED], 0)
+    _expect_refusal("a position that is taken", log.append, study, [REPORTED], 1)
+    _expect_refusal("a second first event", log.append, study, [OPENED], 0)
     log.append(study, [Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})], 2)
     expected: list[Event] = [OPENED, REPORTED, Budgeted(2.0, {"steps": 5}), REPORTED, Budgeted(2.0, {"steps": 6})]
     for handle in (log, open_again()):
@@ -128,7 +128,7 @@ def check_all_or_none(open_again: Callable[[], EventLog]) -> None:
     log = open_again()
     study = log.create("all or none", OPENED)
     log.append(study, [REPORTED], 1)
-    _refused("several events at a taken position", log.append, study, [BUDGETED, REPORTED], 1)
+    _expect_refusal("several events at a taken position", log.append, study, [BUDGETED, REPORTED], 1)
     _same(open_again().read(study, 0), [OPENED, REPORTED], "a refused append left something behind: what was read")
     unwritable = Reported(2.0, 0, 2, 0.5, metrics={"model": object()})  # type: ignore[dict-item]
     try:
@@ -157,7 +157,7 @@ def check_two_handles(open_again: Callable[[], EventLog]) -> None:
     for position in range(1, 9, 2):
         _same(two.read(study, position), [], "what was read beyond the end")
         one.append(study, [REPORTED], position)
-        _refused("a position that another user has taken", two.append, study, [REPORTED], position)
+        _expect_refusal("a position that another user has taken", two.append, study, [REPORTED], position)
         _same(two.read(study, position), [REPORTED], "one user's event, read by another,")
         two.append(study, [BUDGETED], position + 1)
         _same(one.read(study, position + 1), [BUDGETED], "one user's event, read by another,")
@@ -211,7 +211,9 @@ def check_advisory_lock(open_again: Callable[[], EventLog]) -> None:
     with one.advisory_lock(study):
         _same(one.read(study, 1), [REPORTED], "advisory lock: what its holder read")
         two.append(study, [BUDGETED], 2)
-        _refused("under the advisory lock, a position that another user has taken", one.append, study, [REPORTED], 2)
+        _expect_refusal(
+            "under the advisory lock, a position that another user has taken", one.append, study, [REPORTED], 2
+        )
         _same(one.read(study, 2), [BUDGETED], "advisory lock: what its holder read after a conflict")
         one.append(study, [REPORTED], 3)
     _same(open_again().read(study, 0), [OPENED, REPORTED, BUDGETED, REPORTED], "advisory lock: what was read last")
@@ -276,7 +278,7 @@ def _as_text(event: Event) -> str:
     return f"{event.kind} {event.at!r} {json.dumps(json.loads(to_json(event)), sort_keys=True)}"
 
 
-def _refused(what: str, action: Callable[..., object], *arguments: object) -> None:
+def _expect_refusal(what: str, action: Callable[..., object], *arguments: object) -> None:
     try:
         action(*arguments)
     except Conflict:

@@ -11,7 +11,7 @@ from typing import Any
 from shoestring._text import one_line
 from shoestring.core.history import History
 from shoestring.core.recommendation import Best
-from shoestring.logs.addresses import shown
+from shoestring.logs.addresses import hide_password
 from shoestring.methods.registry import described, named, names
 
 # Stamps before the first are seconds of a virtual clock; the calendar of Python ends with the second.
@@ -70,7 +70,7 @@ def values_line(values: Mapping[str, float]) -> str:
 
 def shell_arguments(storage: str, name: str) -> str:
     """The arguments that name a study, as one would type them."""
-    return shlex.join([shown(storage).removeprefix("sqlite:///"), name])
+    return shlex.join([hide_password(storage).removeprefix("sqlite:///"), name])
 
 
 def short_path(path: Path) -> str:

@@ -51,10 +51,10 @@ class Condition:
         return _OPERATORS[self.comparison](found, self.value)
 
 
-def parsed(text: str) -> list[Condition]:
+def parse(text: str) -> list[Condition]:
     """The conditions of a text, which all have to hold; they are separated by "and" or commas.
 
-    >>> parsed("rate<0.1 and state=failed")
+    >>> parse("rate<0.1 and state=failed")
     [Condition(column='rate', comparison='<', value=0.1), Condition(column='state', comparison='=', value='failed')]
     """
     found = []
@@ -105,7 +105,7 @@ def columns_of(history: History) -> list[str]:
     return [*_COLUMNS, *(f"config.{name}" if name in _COLUMNS else name for name in parameters)]
 
 
-def selected(
+def select(
     trials: Iterable[TrialRecord], sign: float, where: str | None = None, sort: str | None = None
 ) -> list[TrialRecord]:
     """The trials that fulfil ``where``, in the order of the column ``sort``; ``-column`` is from large to small.
@@ -116,7 +116,7 @@ def selected(
         return list(trials)
     rows = [(row_of(trial, sign), trial) for trial in trials]
     columns = list(dict.fromkeys(name for row, _ in rows for name in row))
-    conditions = parsed(where) if where else []
+    conditions = parse(where) if where else []
     key = (sort or "").removeprefix("-")
     for column in (*(condition.column for condition in conditions), *([key] if key else [])):
         if rows and column not in columns:

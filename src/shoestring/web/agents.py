@@ -91,11 +91,11 @@ class Agents:
         study = self.studies.study(name)
         if not isinstance(config, dict):
             raise SpaceError(f"the configuration is {config!r:.80}; give an object with a value for every parameter")
-        study.enqueue(config, _said(agent, why))
+        study.enqueue(config, _sign(agent, why))
         return {"queue": [dict(each) for each in study.history.queue], "state": study.state}
 
     def stop(self, name: str, agent: str, reason: str) -> dict[str, Any]:
-        return self.studies.stop(name, _said(agent, reason))
+        return self.studies.stop(name, _sign(agent, reason))
 
     def state(self, name: str) -> dict[str, Any]:
         """Return how far a study is, what its method expects, and which parameters matter."""
@@ -135,7 +135,7 @@ def _claim(study: Study, unit: str) -> float:
     return used if limit is None else max(limit, used)
 
 
-def _said(agent: str, text: str) -> str:
+def _sign(agent: str, text: str) -> str:
     """A text for the log, with who said it."""
     return one_line(" ".join(f"the agent {agent:.80}: {text}".split()))[:_LONGEST_TEXT]
 

@@ -36,7 +36,7 @@ from shoestring.views.trace import Trace
 from shoestring.web import pages, study_page, trial_page
 from shoestring.web.actions import ACTIONS, act
 from shoestring.web.artefacts import artefacts, image_type
-from shoestring.web.charts import CHARTS, Chart, chosen_options, draw, plotly_script, rendered
+from shoestring.web.charts import CHARTS, Chart, draw, plotly_script, read_options, render_chart
 from shoestring.web.files import download, files_of_trial, inline_image
 from shoestring.web.guard import Guard, read_body
 from shoestring.web.reader import Reader, ReaderThread, Storage
@@ -90,7 +90,7 @@ class Dashboard:
             Route(f"{study}/trials.json", self.trials),
             Route(f"{study}/plot/{{kind}}", self.plot),
             Route(f"{study}/part/{{part}}", self._html(self.quick, _part)),
-            Route(f"{study}/curves", self._picture(self.quick, _chosen_curves)),
+            Route(f"{study}/curves", self._picture(self.quick, _draw_curves)),
             Route(f"{study}/compare", self._html(self.quick, _compare_trials)),
             Route(f"{study}/do/{{action}}", self.act, methods=["POST"]),
             Route(trial, self._html(self.slow, self.trial)),
@@ -114,7 +114,7 @@ class Dashboard:
         def render(reader: Reader, request: Request) -> tuple[str, str]:
             chosen = request.cookies.get(THEME_COOKIE)
             theme = {"theme": chosen} if chosen in ("dark", "light") else {}
-            return rendered(answer(reader, request), {**request.query_params, **theme})
+            return render_chart(answer(reader, request), {**request.query_params, **theme})
 
         async def endpoint(request: Request) -> Response:
             content, media_type = await thread.ask(render, request)
@@ -231,13 +231,13 @@ def create_app(
     app = Starlette(
         routes=[*dashboard.routes(), *([Mount("/api", api)] if api else [])],
         middleware=[Middleware(Guard, token=token)],
-        exception_handlers={HTTPException: _failed, ShoestringError: _failed},
+        exception_handlers={HTTPException: _error_page, ShoestringError: _error_page},
     )
     app.state.dashboard = dashboard
     return app
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _error_page(request: Request, error: Exception) -> Response:
     """Render an error page; a question that a study cannot answer is "not found"."""
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (404, str(error))
     return HTMLResponse(pages.error_page(detail), status)
@@ -262,7 +262,7 @@ def _trial(trace: Trace, given: str) -> TrialRecord:
 
 def _chart(reader: Reader, request: Request, chart: Chart) -> Picture:
     trace = reader.trace(_name(request))
-    options = chosen_options(trace, chart, request.query_params)
+    options = read_options(trace, chart, request.query_params)
     return reader.picture(trace, f"{chart.kind} {options}", lambda trace: draw(trace, chart, options))
 
 
@@ -272,19 +272,19 @@ def _part(reader: Reader, request: Request) -> str:
     return study_page.part(reader.trace(_name(request)), request.path_params["part"])
 
 
-def _chosen_curves(reader: Reader, request: Request) -> Picture:
+def _draw_curves(reader: Reader, request: Request) -> Picture:
     trace = reader.trace(_name(request))
-    chosen = [trial.index for trial in _chosen_trials(trace, request)]
+    chosen = [trial.index for trial in _read_trials(trace, request)]
     return drawable(plots.curves.data(trace, trials=chosen).picture())
 
 
 def _compare_trials(reader: Reader, request: Request) -> str:
     trace = reader.trace(_name(request))
-    return trial_page.compare_trials(trace, _chosen_trials(trace, request))
+    return trial_page.compare_trials(trace, _read_trials(trace, request))
 
 
 def _compare_studies(reader: Reader, request: Request) -> str:
-    studies = [(trace, reader.workers(trace)) for trace in _chosen_studies(reader, request)]
+    studies = [(trace, reader.workers(trace)) for trace in _read_studies(reader, request)]
     return pages.compare_studies(studies, _grouping(request))
 
 
@@ -294,14 +294,14 @@ def _grouping(request: Request) -> str:
 
 
 def _regret(reader: Reader, request: Request) -> Picture:
-    groups = pages.grouped(_chosen_studies(reader, request), _grouping(request))
+    groups = pages.group(_read_studies(reader, request), _grouping(request))
     try:
         return drawable(plots.regret.data(groups).picture())
     except MethodError as error:
         raise HTTPException(400, str(error)) from None
 
 
-def _chosen_studies(reader: Reader, request: Request) -> list[Trace]:
+def _read_studies(reader: Reader, request: Request) -> list[Trace]:
     names = request.query_params.getlist("study")[: _MOST_COMPARED["study"]]
     if not names:
         raise HTTPException(400, "say which studies: ?study=first&study=second")
@@ -335,7 +335,7 @@ async def _form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
-def _chosen_trials(trace: Trace, request: Request) -> list[TrialRecord]:
+def _read_trials(trace: Trace, request: Request) -> list[TrialRecord]:
     given = request.query_params.getlist("trial")[: _MOST_COMPARED["trial"]]
     if not given or any(_number(part) is None for part in given):
         raise HTTPException(400, "say which trials: ?trial=0&trial=1")

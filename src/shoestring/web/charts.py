@@ -18,7 +18,7 @@ from shoestring.core.history import History
 from shoestring.plots.figure_values import figure_values
 from shoestring.plots.metric_readings import values_of_readings
 from shoestring.plots.picture import Picture, drawable
-from shoestring.plots.style import darkened
+from shoestring.plots.style import darken
 from shoestring.plots.svg import svg
 from shoestring.views.trace import Trace
 
@@ -154,7 +154,7 @@ def controls(trace: Trace, chart: Chart) -> list[Control]:
     ]
 
 
-def chosen_options(trace: Trace, chart: Chart, query: Mapping[str, str]) -> dict[str, Any]:
+def read_options(trace: Trace, chart: Chart, query: Mapping[str, str]) -> dict[str, Any]:
     """The options of the plot for an address; options that the page does not offer have their defaults."""
     found = {}
     for option in chart.options:
@@ -172,7 +172,7 @@ def draw(trace: Trace, chart: Chart, options: Mapping[str, Any]) -> Picture:
     return drawable(record.picture())
 
 
-def rendered(picture: Picture, query: Mapping[str, str]) -> tuple[str, str]:
+def render_chart(picture: Picture, query: Mapping[str, str]) -> tuple[str, str]:
     """Render a picture as a request wants it, with its type: SVG, or the values that the script gives to plotly.js."""
     width = next((width for width in (NARROW, WIDE, FULL) if query.get("width") == str(width)), WIDE)
     if query.get("as") == "values":
@@ -180,7 +180,7 @@ def rendered(picture: Picture, query: Mapping[str, str]) -> tuple[str, str]:
     else:
         document = svg(picture, width)
     if query.get("theme") == "dark":
-        document = darkened(document)
+        document = darken(document)
     return document, "application/json" if query.get("as") == "values" else "image/svg+xml"
 
 

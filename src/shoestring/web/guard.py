@@ -56,10 +56,10 @@ class Guard:
             await send(message)
 
         request = Request(scope)
-        refused = self._unauthenticated(request) or _cross_origin(request)
+        refused = self._refuse(request) or _cross_origin(request)
         await (refused or self.app)(scope, receive, with_headers)
 
-    def _unauthenticated(self, request: Request) -> Response | None:
+    def _refuse(self, request: Request) -> Response | None:
         """Answer a request that is not allowed at all."""
         if self._token is None:
             host = request.headers.get("host", "")

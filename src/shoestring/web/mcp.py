@@ -89,9 +89,13 @@ def _writers(agents: Agents) -> list[Callable[..., Any]]:
         mode: Literal["min", "max"] = "min",
         max_resource: Annotated[int | None, Field(description="The most steps of a trial, if it has steps.")] = None,
         seed: int = 0,
+        past: Annotated[list[str] | None, Field(description="Similar studies of this storage to learn from.")] = None,
+        guess: Annotated[dict[str, Any] | None, Field(description="Values that have worked before.")] = None,
     ) -> dict[str, Any]:
         """Create a study. Its budget is final; the sum of all budgets is limited."""
-        return agents.create(name, space, budget, method=method, mode=mode, max_resource=max_resource, seed=seed)
+        return agents.create(
+            name, space, budget, method=method, mode=mode, max_resource=max_resource, seed=seed, past=past, guess=guess
+        )
 
     def ask(study: StudyName) -> dict[str, Any]:
         """The next trial: train config from step start until step until, with seed. The trial is null if there is

@@ -81,7 +81,7 @@ GROUPINGS: dict[str, tuple[str, Callable[[Trace], str]]] = {
 }
 
 
-def grouped(traces: Sequence[Trace], by: str) -> dict[str, list[Trace]]:
+def group(traces: Sequence[Trace], by: str) -> dict[str, list[Trace]]:
     """The studies by group; the groups are in the order of their first study."""
     groups: dict[str, list[Trace]] = {}
     for trace in traces:

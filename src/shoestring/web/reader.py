@@ -86,9 +86,9 @@ class Reader:
 
     def trace(self, name: str) -> Trace:
         """A study, brought up to date."""
-        return self._retried(lambda: self._updated(name))
+        return self._retry(lambda: self._update(name))
 
-    def _retried(self, read: Callable[[], T]) -> T:
+    def _retry(self, read: Callable[[], T]) -> T:
         """Read again from the start if the storage was replaced."""
         try:
             return read()
@@ -99,7 +99,7 @@ class Reader:
             self.log = open_log(self._storage, create=False)
             return read()
 
-    def _updated(self, name: str) -> Trace:
+    def _update(self, name: str) -> Trace:
         known = self._followed.get(name)
         if known is not None and self.log.find(name) != known.number:  # it was deleted, or is called otherwise
             del self._followed[name]
@@ -132,7 +132,7 @@ class Reader:
     def overviews(self) -> list[Overview]:
         """List all studies. A study that was not read in time comes as last seen, or without content."""
         deadline = ticks() + _PATIENCE
-        names = self._retried(lambda: self.log.studies())
+        names = self._retry(lambda: self.log.studies())
         for name in sorted(names, key=self._overviews.__contains__):
             if ticks() > deadline:
                 break

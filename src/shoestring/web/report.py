@@ -95,7 +95,7 @@ def _charts(trace: Trace) -> dict[str, Picture]:
 
 
 def _interactive(trace: Trace, charts: Mapping[str, Picture]) -> dict[str, Any]:
-    """What the file needs to draw its charts: the scripts with their hashes, for the policy, and the values."""
+    """Collect what the file needs to draw its charts: the scripts with their hashes, for the policy, and the values."""
     path = plotly_script()
     if path is None:
         raise MethodError("an interactive report needs plotly: pip install 'shoestring[plots]'")

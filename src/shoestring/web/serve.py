@@ -84,6 +84,8 @@ _OPERATIONS = [
             "max_resource": "The most steps that a trial can have, if there are steps.",
             "seed": "The same seed gives the same decisions.",
             "recommend": "The rule for the best configuration.",
+            "past": 'Studies of this storage whose best configurations are tried early: a list of names, or "auto".',
+            "guess": "Values that have worked before, by the names of parameters; they are tried early.",
         },
         ("name", "space", "budget"),
     ),
@@ -142,18 +144,18 @@ _OPERATIONS = [
 
 def create_app(storage: str | Path, *, token: str, lease: float = LEASE) -> Starlette:
     """The application for the studies of a storage; every request needs the token."""
-    app = unguarded_app(storage, lease)
+    app = app_without_guard(storage, lease)
     app.add_middleware(Guard, token=token)
     return app
 
 
-def unguarded_app(storage: str | Path, lease: float = LEASE) -> Starlette:
+def app_without_guard(storage: str | Path, lease: float = LEASE) -> Starlette:
     """The same for an application that checks the token itself."""
     studies = Studies(storage, lease)
     routes = [Route(each.path, _endpoint(studies, each), methods=[each.method]) for each in _OPERATIONS]
     return Starlette(
         routes=[Route("/", _page), Route("/openapi.json", _openapi), *routes],
-        exception_handlers={HTTPException: _failed, ShoestringError: _failed},
+        exception_handlers={HTTPException: _error_response, ShoestringError: _error_response},
     )
 
 
@@ -178,7 +180,7 @@ async def _body(request: Request, fields: dict[str, str], needed: tuple[str, ...
     return body
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _error_response(request: Request, error: Exception) -> Response:
     """An error as JSON; a conflict comes with what is known."""
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code)
@@ -207,7 +209,7 @@ def openapi(root: str) -> dict[str, Any]:
     """The OpenAPI document of a server whose paths begin with ``root``."""
     paths: dict[str, dict[str, Any]] = {}
     for each in _OPERATIONS:
-        paths.setdefault(each.path, {})[each.method.lower()] = _described(each)
+        paths.setdefault(each.path, {})[each.method.lower()] = _describe(each)
     return {
         "openapi": "3.1.0",
         "info": {"title": "shoestring", "version": __version__},
@@ -218,7 +220,7 @@ def openapi(root: str) -> dict[str, Any]:
     }
 
 
-def _described(operation: _Operation) -> dict[str, Any]:
+def _describe(operation: _Operation) -> dict[str, Any]:
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": kind}}
         for name, kind in (("name", "string"), ("trial", "integer"))

@@ -64,16 +64,35 @@ class Studies:
                 self._opened[name] = Study.load(self._storage, name)
             return self._opened[name]
 
-    def create(self, name: str, space: object, budget: object, **options: Any) -> dict[str, Any]:
-        """Create a study. One that exists must be the same: its budget cannot be changed from here."""
+    def create(self, name: str, space: object, budget: object, past: object = None, **options: Any) -> dict[str, Any]:
+        """Create a study. One that exists must be the same: its budget cannot be changed from here.
+
+        ``past`` names studies of this storage, or is "auto" for all of them: clients cannot have other files read.
+        The answer says how many configurations are ``planned`` from it and from a ``guess``.
+        """
         limits = budget_of(budget)
         if not self._is_open(name):
             raise StudyMismatch(f"the study cannot be called {name!r:.80}; names are {', '.join(sorted(self._only))}")
         with self._lock:
             if name in self.names() and (known := self.study(name).budget) != limits:
                 raise StudyMismatch(f"the study {name!r} exists with a budget of {known}; it is now given as {limits}")
-            Study(space_from_plain(space), budget=limits, storage=self._storage, name=name, **options)
-        return self.state(name)
+            own = space_from_plain(space)
+            study = Study(own, budget=limits, storage=self._storage, name=name, past=self._past(past, name), **options)
+        planned = len(study.history.opened.plan)
+        return {**self.state(name), **({"planned": planned} if planned else {})}
+
+    def _past(self, given: object, name: str) -> list[Study] | None:
+        """The studies that a new study may learn from, by their names."""
+        if given is None:
+            return None
+        known = [other for other in self.names() if other != name]
+        chosen = known if given == "auto" else given
+        if not isinstance(chosen, list) or not all(other in known for other in chosen):
+            raise ReadingError(
+                f"past is {given!r:.80}; give 'auto' for all studies of this storage, or a list of their names; there "
+                f"is {', '.join(map(repr, known)) or 'none'}"
+            )
+        return [self.study(other) for other in chosen]
 
     def _is_open(self, name: str) -> bool:
         return not self._only or name in self._only
@@ -91,7 +110,7 @@ class Studies:
 
     def heartbeat(self, name: str, trial: int, lease: str | None = None) -> dict[str, Any]:
         """Extend the lease of a trial."""
-        study, record = self._held(name, trial, lease)
+        study, record = self._find_held(name, trial, lease)
         self._renew(study, record)
         return self.trial(name, trial)
 
@@ -117,7 +136,7 @@ class Studies:
         """Report that the next step of a trial could not be done; saying it twice is the same as once."""
         study, record = self._record(name, trial)
         if (record.state, record.message) != ("failed", message):
-            self._held(name, trial, lease)
+            self._find_held(name, trial, lease)
             study.fail(trial, message)
         return self.trial(name, trial)
 
@@ -157,7 +176,7 @@ class Studies:
             raise NoSuchTrial(f"the study {name!r} has no trial {trial}; it has {len(trials)} of them, from 0")
         return study, trials[trial]
 
-    def _held(self, name: str, trial: int, lease: str | None) -> tuple[Study, TrialRecord]:
+    def _find_held(self, name: str, trial: int, lease: str | None) -> tuple[Study, TrialRecord]:
         """A running trial, if the client that names its lease still has it."""
         study, record = self._record(name, trial)
         if record.state != "running":

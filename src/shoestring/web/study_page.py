@@ -142,13 +142,14 @@ def study_page(seen: Seen, version: str) -> str:
     return page(
         "study.html", trace.name, trace.name, url("study", trace.name, "events"), version, secret=seen.secret,
         start={name: start.get(name, "") for name in history.codec.space},
-        first=_shown(trace, _FIRST), found=_shown(trace, _FOUND), went=_shown(trace, _WENT), why=_shown(trace, _WHY),
+        first=_charts_of(trace, _FIRST), found=_charts_of(trace, _FOUND), went=_charts_of(trace, _WENT),
+        why=_charts_of(trace, _WHY),
         raw_note=history.note, own_tags=", ".join(tag for tag in history.tags if tag != ARCHIVED),
         archived=ARCHIVED in history.tags, **_head(seen),
     )  # fmt: skip
 
 
-def _shown(trace: Trace, kinds: Sequence[str]) -> list[tuple[Chart, Any]]:
+def _charts_of(trace: Trace, kinds: Sequence[str]) -> list[tuple[Chart, Any]]:
     """Charts with what can be chosen of them."""
     return [(chart, controls(trace, chart)) for chart in charts_of(trace.history, kinds)]
 

@@ -63,7 +63,7 @@ def _trial(trace: Trace, trial: TrialRecord, events: Sequence[Event], kept: Kept
         "trial": trial,
         "state": state_words(trial.state, is_over(trace.history)),
         "origin": origin_of(trace.history, trial),
-        "told": "no reading yet" if trial.recommended is None else f"recommended: {_recommended(trace, trial)}",
+        "told": "no reading yet" if trial.recommended is None else f"recommended: {_recommended_step(trace, trial)}",
         "took": duration(trial.seconds),
         "message": cut(trial.message, _LONGEST),
         "config": Table(["parameter", "value"], list(trial.config.items())),
@@ -107,7 +107,7 @@ def compare_trials(trace: Trace, trials: Sequence[TrialRecord]) -> str:
     over = is_over(trace.history)
     names = list(dict.fromkeys(name for trial in trials for name in trial.config))
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
-    rows: list[tuple[str, ...]] = [("recommended", *(_recommended(trace, trial) for trial in trials))]
+    rows: list[tuple[str, ...]] = [("recommended", *(_recommended_step(trace, trial) for trial in trials))]
     rows += [(name, *(number(trial.config.get(name, "-")) for trial in trials)) for name in names]
     rows += [(name, *(_plain(trial.metrics.get(name, "-")) for trial in trials)) for name in metrics]
     attributes = list(dict.fromkeys(name for trial in trials for name in trial.attributes))
@@ -123,6 +123,6 @@ def compare_trials(trace: Trace, trials: Sequence[TrialRecord]) -> str:
     )  # fmt: skip
 
 
-def _recommended(trace: Trace, trial: TrialRecord) -> str:
+def _recommended_step(trace: Trace, trial: TrialRecord) -> str:
     found = trial.recommended
     return "-" if found is None else f"{number(trace.history.sign * found.loss)} at step {found.step}"

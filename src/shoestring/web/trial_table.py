@@ -18,7 +18,7 @@ _LONGEST = 300
 def trials_json(trace: Trace, since: int) -> str:
     """The trials that changed since a position, as columns and rows of plain values."""
     history = trace.history
-    names, said = list(history.codec.space.keys()), _said(history)
+    names, said = list(history.codec.space.keys()), _remarks(history)
     rows = [
         [
             *cells,
@@ -53,7 +53,7 @@ def _origin(history: History, trial: TrialRecord) -> list[str]:
     return [origin_of(history, trial)] if history.opened.plan else []
 
 
-def _said(history: History) -> list[tuple[str, str]]:
+def _remarks(history: History) -> list[tuple[str, str]]:
     """The metrics, attributes and notes of the trials, in the order in which they came."""
     found: dict[tuple[str, str], None] = {}
     for trial in history.trials:

@@ -10,6 +10,7 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.events import Granted
 from shoestring.methods.forecast.columns import Columns
+from shoestring.models.continued_process import ContinuedProcess
 from shoestring.models.curve_process import CurveProcess
 
 # The process holds at most this many readings; beyond, half are kept: the last ones of the best trials. Of the failed
@@ -67,6 +68,12 @@ class Readings:
         if self._expected.pop(trial, None) is not None:
             self.process.forget(trial)
 
+    def continue_process(self, kept: list[ContinuedProcess]) -> None:
+        """Continue the process that the last decision kept, if it had the same readings so far, and keep this one."""
+        if isinstance(self.process, ContinuedProcess):
+            self.process = self.process.after(kept[0]) if kept and kept[0] is not self.process else self.process
+            kept[:] = [self.process]
+
     def process_of_ends(self, ends: Mapping[int, float], last: int) -> tuple[CurveProcess, Codes]:
         """A process that has only the ends of these arms as readings, and their columns."""
         process = self._new_process(self._columns.points)
@@ -82,9 +89,15 @@ class Readings:
         process.expect(grant.trial, grant.until, column, point)
 
     def _condense(self) -> None:
-        """Keep half of the readings, the last ones of the best trials, so that time and memory stay bounded."""
+        """Keep half of the readings, the last ones of the best trials, so that time and memory stay bounded.
+
+        With several objectives losses are other ones at each decision, so the trials that were trained longest count as
+        the best: they were best for some weights.
+        """
         last = {column: (loss, column, step) for (column, step), loss in zip(self._places, self._losses, strict=True)}
         ordered = sorted(last.values())
+        if isinstance(self.process, ContinuedProcess):
+            ordered.sort(key=lambda reading: (-reading[2], reading[1]))
         failed = [reading for reading in ordered if reading[0] == math.inf][-_MOST_READINGS // 8 :]
         living = [reading for reading in ordered if reading[0] < math.inf][: _MOST_READINGS // 2 - len(failed)]
         self.process = self._new_process(self._columns.points)

@@ -27,6 +27,7 @@ from shoestring.methods.forecast.forecasts import Forecasts
 from shoestring.methods.forecast.milestones import milestones
 from shoestring.methods.forecast.readings import Readings
 from shoestring.methods.forecast.rungs import Rungs
+from shoestring.models.continued_process import ContinuedProcess
 from shoestring.models.curve_process import CurveProcess
 from shoestring.samplers.candidates import embedding
 
@@ -66,10 +67,13 @@ class ForecastState:
 
     def __init__(self, history: History, pool: int, last: int, first: int) -> None:
         choices, is_table = tuple(bool(n) for n in history.codec.choices), history.codec.rows is not None
+        # What is seen of several objectives is another history at every decision, and so is this state.
+        kind = CurveProcess if history.unweighed is None else ContinuedProcess
 
         def new_process(points: Array) -> CurveProcess:
-            return CurveProcess(points, last, choices, is_table)
+            return kind(points, last, choices, is_table)
 
+        self._processes = ("curve process", pool, last, first)
         self.last, self.first = last, first
         self.columns = Columns(history, pool)
         self.readings = Readings(self.columns, new_process)
@@ -96,6 +100,8 @@ class ForecastState:
         changed |= {child for child, parent in self.neighbours.parent.items() if parent in changed}
         for arm in changed & self.columns.of_arm.keys():
             self.columns.update(arm, self.repeats(arm), self.last)
+        if history.unweighed is not None:
+            self.readings.continue_process(history.unweighed.cached(self._processes, list))
 
     def _take_in_grant(self, grant: Granted) -> None:
         decided = read_state(DecidedBy, grant.state)

@@ -1,7 +1,7 @@
 """A command as an objective: any program, in any language, that prints numbers.
 
-The command is a list of arguments with placeholders, and no shell is involved: what stands for a placeholder is one
-argument or a part of one, whatever is in it. Three kinds of commands are told apart by what they contain:
+The command is a list of arguments with placeholders. Each placeholder is replaced inside one argument; no shell is
+involved. Three kinds of commands are told apart by what they contain:
 
 * with ``{until}``: one process for each grant; it continues from its checkpoint in ``{directory}``, or ``{start}``;
 * with ``steps=``: one process for the whole trial, which is stopped between two grants as by Ctrl-Z;
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # The names that a command may use in addition to the parameters of the space.
 PLACEHOLDERS = ("start", "until", "directory", "seed", "trial", "arm", "replicate", "worker", "device")
+_PYTHON, _SCRIPT = re.compile(r"python[\d.]*(\.exe)?"), re.compile(r"[^-{][^{]*\.py")
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}\s\"']+)\}")
 _MARK = '{"command": '  # how the place of a command begins; no file name does
@@ -130,9 +131,11 @@ class Command:
                 "where its value belongs"
             )
         self._check_steps(max_resource)
-        program = self.argv[0]
+        program, script = self.argv[0], next(iter(self.argv[1:]), "")
         if not _PLACEHOLDER.search(program) and shutil.which(program) is None:
             raise ObjectiveError(f"there is no program {program!r} that can be run; is it installed, and on the PATH?")
+        if _PYTHON.fullmatch(Path(program).name) and _SCRIPT.fullmatch(script) and not Path(script).is_file():
+            raise ObjectiveError(f"there is no file {script} in {Path.cwd()}, where the command would be run")
 
     def _check_steps(self, max_resource: int | None) -> None:
         if self.iterative and max_resource is None:
@@ -165,7 +168,7 @@ class Command:
         for before, argument in zip(("", *self.argv), self.argv, strict=False):
             missing = [name for name in _PLACEHOLDER.findall(argument) if name and name not in values]
             if not missing:
-                filled.append(_filled(argument, values))
+                filled.append(_fill(argument, values))
             elif argument == f"{{{missing[0]}}}" and _is_option(before):
                 filled.pop()  # the option whose value is not active
         return filled
@@ -196,7 +199,7 @@ class Command:
         if self.file is None:
             return None
         values = self._values(trial, start, until)
-        return Path(_filled(self.file, {name: values.get(name, "") for name in self.named()}))
+        return Path(_fill(self.file, {name: values.get(name, "") for name in self.named()}))
 
 
 def _is_option(argument: str) -> bool:
@@ -204,7 +207,7 @@ def _is_option(argument: str) -> bool:
     return argument.startswith("-") and argument != "--" and not _PLACEHOLDER.search(argument)
 
 
-def _filled(argument: str, values: Mapping[str, Any]) -> str:
+def _fill(argument: str, values: Mapping[str, Any]) -> str:
     def value(found: re.Match[str]) -> str:
         return found[0][0] if found[1] is None else as_argument(values[found[1]])
 
@@ -221,7 +224,7 @@ def is_command(place: str) -> bool:
     return place.startswith(_MARK)
 
 
-def recorded_command(place: str) -> Command:
+def command_from_log(place: str) -> Command:
     """The command that a log names, checked like one that is given."""
     try:
         given = json.loads(place)

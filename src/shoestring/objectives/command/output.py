@@ -21,7 +21,7 @@ class Line(NamedTuple):
     reading: Reading
 
 
-def parsed(text: str, value: str | None) -> Line | None:
+def parse(text: str, value: str | None) -> Line | None:
     """The reading of a line; None if the line holds none. ``value`` is the key of the value in a line of JSON."""
     text = text.strip()
     if text.startswith("{"):
@@ -48,7 +48,7 @@ def _of_json(text: str, value: str | None) -> Line | None:
         return None
     step = given.get("step")
     if step is not None and (not isinstance(step, int) or isinstance(step, bool)):
-        raise CommandError(f"a line has the step {step!r}; a step is a whole number: {shown(text)}")
+        raise CommandError(f"a line has the step {step!r}; a step is a whole number: {printable(text)}")
     own = {name: given[name] for name in _OWN if name in given and name != key}
     metrics = {k: v for k, v in given.items() if k not in (key, *_NO_METRICS) and _is_number(v)}
     return Line(step, Reading(None if key is None else given[key], **own, **metrics))
@@ -69,7 +69,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """A line of a program's output, short enough for a message and without control characters."""
     plain = "".join(c if c.isprintable() else " " for c in text).strip()
     return repr(plain if len(plain) <= _MOST_SHOWN else f"{plain[: _MOST_SHOWN - 3]}...")

@@ -55,12 +55,12 @@ send(signal.SIGKILL)
 _guard: int | None = None  # the pipe to it
 
 
-def _guarded(order: str) -> None:
+def _tell_guard(order: str) -> None:
     """Tell the guard which group there is (+) or is no more (-); it is started with the first command."""
     global _guard
     for _ in range(2):
         if _guard is None:
-            _guard = _started_guard()
+            _guard = _start_guard()
         try:
             os.write(_guard, f"{order}\n".encode())
             return
@@ -68,7 +68,7 @@ def _guarded(order: str) -> None:
             _forget_guard()
 
 
-def _started_guard() -> int:
+def _start_guard() -> int:
     read, write = os.pipe()
     command = [sys.executable, "-I", "-S", "-c", _GUARD, str(GRACE)]
     started = subprocess.Popen(command, stdin=read, stdout=subprocess.DEVNULL, start_new_session=True, cwd="/")
@@ -90,7 +90,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _defer_signals() -> Iterator[None]:
     """Put off Ctrl-C and the alarm of a deadline until the end of the block, so that no process is started unseen."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)}
     ours = {number: handler for number, handler in handlers.items() if callable(handler)}
@@ -117,9 +117,9 @@ class CommandProcess:
         fcntl.fcntl(self._errors, fcntl.F_SETFL, fcntl.fcntl(self._errors, fcntl.F_GETFL) | os.O_APPEND)
         process = None
         try:
-            with _undisturbed():
-                process = self._process = _started(arguments, self._errors)
-                _guarded(f"+{process.pid}")
+            with _defer_signals():
+                process = self._process = _start(arguments, self._errors)
+                _tell_guard(f"+{process.pid}")
         except BaseException as error:  # the program cannot be run; or Ctrl-C at this moment
             if process is not None:
                 self._end()
@@ -133,7 +133,7 @@ class CommandProcess:
 
     def __exit__(self, *_: object) -> None:
         self._end()
-        _guarded(f"-{self._process.pid}")
+        _tell_guard(f"-{self._process.pid}")
         self._errors.close()
         assert self._process.stdout is not None
         self._process.stdout.close()
@@ -213,8 +213,8 @@ class CommandProcess:
             self._process.wait()
 
 
-def _started(arguments: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    _guarded("")  # it has to be there before the command is
+def _start(arguments: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    _tell_guard("")  # it has to be there before the command is
     return subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shoestring.core.readings import Reading
 from shoestring.errors import CommandError
-from shoestring.objectives.command.output import Line, parsed, shown
+from shoestring.objectives.command.output import Line, parse, printable
 from shoestring.objectives.command.process import CommandProcess
 from shoestring.objectives.trial import Trial
 
@@ -40,7 +40,7 @@ class _Output:
         for line in process.lines() if self.file is None else self._of_file(process, self.file):
             if line.strip():
                 self.last_line = line
-                yield parsed(line, self.value)
+                yield parse(line, self.value)
 
     def _of_file(self, process: CommandProcess, file: Path) -> Iterator[str]:
         for _ in process.lines():
@@ -57,10 +57,10 @@ class _Output:
         else:  # JSON over several lines
             yield json.dumps(whole)
 
-    def nothing_found(self, process: CommandProcess) -> CommandError:
+    def no_value_error(self, process: CommandProcess) -> CommandError:
         where = "its output" if self.file is None else str(self.file)
         wanted = f"a line of JSON with {self.value!r}" if self.value else "a line with a number, or a line of JSON"
-        last = f"the last line is {shown(self.last_line)}" if self.last_line else "it is empty"
+        last = f"the last line is {printable(self.last_line)}" if self.last_line else "it is empty"
         return CommandError(f"the command gave no value: {where} must hold {wanted}; {last}{process.last_errors()}")
 
 
@@ -73,7 +73,7 @@ def black_box(run: Run) -> Reading:
             found = line if line is not None or run.value is None else found
         process.check()
         if found is None:
-            raise output.nothing_found(process)
+            raise output.no_value_error(process)
         return found.reading
 
 
@@ -96,7 +96,7 @@ def _readings(run: Run, trial: Trial, start: int, until: int, may_print_more: bo
     output = _Output(run)
     step = start
     with CommandProcess(run.arguments) as process, trial.without_snapshots():
-        lines = _numbered(output.of(process), start)
+        lines = _number(output.of(process), start)
         for step, reading in lines:
             if step == until:
                 break
@@ -107,17 +107,17 @@ def _readings(run: Run, trial: Trial, start: int, until: int, may_print_more: bo
         else:
             process.check()
             if step == start:
-                raise output.nothing_found(process)
+                raise output.no_value_error(process)
             return
         if next(lines, None) is None:
             process.check()
         elif not may_print_more:
-            raise _printed_more(until)
+            raise _surplus_error(until)
     # Only now is what it wrote complete, so that a copy of its files is a checkpoint.
     yield reading
 
 
-def _printed_more(until: int) -> CommandError:
+def _surplus_error(until: int) -> CommandError:
     return CommandError(
         f"the command printed more than it was asked for: a reading after step {until}, where it had to end. Print "
         "one line for each step after {start} and up to {until}; or JSON lines with the step, and earlier ones do "
@@ -125,7 +125,7 @@ def _printed_more(until: int) -> CommandError:
     )
 
 
-def _numbered(lines: Iterator[Line | None], step: int) -> Iterator[tuple[int, Reading]]:
+def _number(lines: Iterator[Line | None], step: int) -> Iterator[tuple[int, Reading]]:
     """The readings with their steps, without those that are known already."""
     for line in lines:
         if line is None or (line.step is not None and line.step <= step):

@@ -168,7 +168,7 @@ class Training:
         self.network.eval()
         loss = right = 0.0
         for index in range(len(parts)):
-            inputs, labels = self._moved(batches(index))
+            inputs, labels = self._move(batches(index))
             outputs = self.network(inputs)
             loss += float(self._loss(outputs, labels)) * len(labels)
             right += float((outputs.argmax(1) == labels).sum())
@@ -183,7 +183,7 @@ class Training:
         return bool(arm == ARMS[1])
 
     def _train_step(self, step: int) -> float:
-        inputs, labels = self._moved(self._train_batch(step))
+        inputs, labels = self._move(self._train_batch(step))
         seed_torch(integer(self._seed, step, "training"), self._device)
         self.network.train()
         raw = self.network.hyper.sample(len(labels)).detach()
@@ -196,7 +196,7 @@ class Training:
         return float(loss.detach())
 
     def _tune_step(self) -> None:
-        inputs, labels = self._moved(self._valid_batch(self._tunings))
+        inputs, labels = self._move(self._valid_batch(self._tunings))
         seed_torch(integer(self._seed, self._tunings, "tuning"), self._device)
         self.network.eval()
         hyper = self.network.hyper
@@ -212,7 +212,7 @@ class Training:
 
         return rows
 
-    def _moved(self, batch: Any) -> tuple[Tensor, Tensor]:
+    def _move(self, batch: Any) -> tuple[Tensor, Tensor]:
         inputs, labels = batch
         return inputs.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)
 
