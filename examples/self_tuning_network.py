@@ -37,6 +37,7 @@ from torch.nn import functional
 
 from shoestring.augment.datasets import labels_of, read_dataset, split_rows
 from shoestring.augment.images import Images, as_floats
+from shoestring.errors import ShoestringError, SpaceError
 from shoestring.online import (
     EXP3R,
     TVGPUCB,
@@ -52,6 +53,9 @@ from shoestring.online import (
 from shoestring.online.networks import ARMS, Conv2d, Dropout, HyperParameters, Linear, SelfTuning, Training
 
 STRENGTHS = ("rotation", "scale", "shift", "brightness", "contrast", "noise")
+SCHEDULES = (
+    r"never|always|switching|full|(every|exactly):[1-9]\d*|(kappa|bernoulli|exp3r|greedy|softmax|ucb):[01]?\.?\d+"
+)
 VGG16 = (1, 1, "pool", 2, 2, "pool", 4, 4, 4, "pool", 8, 8, 8, "pool", 8, 8, 8, "pool")
 
 
@@ -163,17 +167,25 @@ def schedule(name: str, epochs: int, seed: int) -> OnlineTuner | Callable[[int],
         return fixed[name]  # type: ignore[return-value]
     if every:
         return lambda t: t % int(every[1]) == 0
+    if not re.fullmatch(SCHEDULES, name):
+        raise SpaceError(
+            f"--schedules {name} is not known; there are never, always, switching, full, every:N, exactly:N and, with "
+            "a number between 0 and 1 as in kappa:0.8, kappa, bernoulli, exp3r, greedy, softmax and ucb"
+        )
     kind, _, number = name.partition(":")
-    gp = TVGPUCB(forgetting=0.01)  # the paper's forgetting rate; the noise and the scale of the gains are learned
-    policies = {
-        "exp3r": EXP3R(low=-2.0, high=2.0), "greedy": EpsilonGreedy(0.1, step=0.2), "softmax": Softmax(0.5, step=0.2),
-        "ucb": UCB1(), "bernoulli": gp,
-    }  # fmt: skip
-    policy, look = policies.get(kind, gp), {"full": Always}.get(kind, lambda: None)()
-    if look is None:
-        rules = {"kappa": Confident, "exactly": lambda n: Exactly(int(n))}
-        look = rules.get(kind, Bernoulli)(float(number))
+    policies = {"exp3r": EXP3R(low=-2.0, high=2.0), "greedy": EpsilonGreedy(0.1, step=0.2),
+                "softmax": Softmax(0.5, step=0.2), "ucb": UCB1()}  # fmt: skip
+    # The paper's forgetting rate; the noise and the scale of the gains are learned.
+    policy = policies.get(kind, TVGPUCB(forgetting=0.01))
+    looks = {"full": lambda _: Always(), "exactly": lambda n: Exactly(int(n)), "kappa": lambda k: Confident(float(k))}
+    look = looks.get(kind, lambda share: Bernoulli(float(share)))(number)
     return OnlineTuner(list(ARMS), policy, look, horizon=epochs, seed=seed, clip=(-2.0, 2.0))
+
+
+def numbers(option: str, given: str) -> list[int]:
+    if not re.fullmatch(r"(\d+(,\d+)*)?", given):
+        raise SpaceError(f"{option} {given} is not a list of whole numbers; give them as in 60,100,120")
+    return [int(number) for number in given.split(",") if number]
 
 
 def training(options: Options, name: str, seed: int) -> tuple[Training, Any, Any]:
@@ -183,12 +195,11 @@ def training(options: Options, name: str, seed: int) -> tuple[Training, Any, Any
     shape = tuple(train[0].shape[1:]) if isinstance(train, tuple) else tuple(train[0][0].shape)
     network = self_tuning(options, shape, classes)  # type: ignore[arg-type]
     network.network = AsFloats(network.network)
-    milestones = [int(epoch) for epoch in options.decay.split(",") if epoch]
     running = Training(
         network, train, valid, tunes=schedule(name, options.epochs, seed), batch=options.batch, augment=augmented,
         optimizer=lambda p: torch.optim.SGD(p, lr=options.rate, momentum=0.9, weight_decay=2e-4),
         tuning_optimizer=lambda p: torch.optim.Adam(p, lr=options.tuning_rate),
-        scheduler=lambda o: torch.optim.lr_scheduler.MultiStepLR(o, milestones, 0.1),
+        scheduler=lambda o: torch.optim.lr_scheduler.MultiStepLR(o, numbers("--decay", options.decay), 0.1),
         workers=options.workers, seed=seed, device=options.device,
         state=Path(options.state) / f"{name.replace(':', '-')}-{seed}.pt" if options.state else None,
     )  # fmt: skip
@@ -221,8 +232,22 @@ def main() -> None:
     options = Options(**given)
     if options.network not in ("mlp", "vgg16"):
         parser.error(f"--network {options.network} is not known; there are mlp and vgg16")
+    if not seeds or options.epochs < 1:
+        parser.error(f"--seeds {len(seeds)} and --epochs {options.epochs}: both must be at least 1")
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        parser.error(f"--device {options.device}: this torch finds no GPU; leave --device out to use the processor")
     if options.device == "cpu":
         torch.set_num_threads(1)
+    try:
+        show(options, names, seeds)
+    except ShoestringError as error:  # of the options, the data or the state
+        parser.error(str(error))
+
+
+def show(options: Options, names: list[str], seeds: range) -> None:
+    """Run the schedules one after the other, and print a row for each."""
+    for name in names:
+        schedule(name, options.epochs, 0)  # one that is not known ends the program before the first is trained
     columns = ("validation loss", "validation accuracy", "test loss", "test accuracy", "looks", "tuned", "seconds")
     print(f"{'':16s}" + "".join(f"{column:>21s}" for column in columns))
     for name in names:

@@ -147,6 +147,35 @@ def test_contrastive_learning_with_tuned_augmentations(tmp_path, optimizer):
     assert [line.split()[:5] for line in again] == [line.split()[:5] for line in first]
 
 
+def refused(folder, *words):
+    """The last line that a command ends with when it refuses its arguments."""
+    process = start(folder, *words)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2, err
+    return err.splitlines()[-1]
+
+
+@needs_torch
+def test_what_an_example_cannot_do_is_said_in_a_line(tmp_path):
+    network, contrastive = "self_tuning_network.py", "contrastive_augmentation.py"
+    assert "--schedules chance:0.2 is not known; there are never" in refused(
+        tmp_path, network, "--schedules", "never,chance:0.2"
+    )
+    assert "whole numbers" in refused(tmp_path, network, "--decay", "60,x")
+    assert "nowhere is neither a folder nor an .npz" in refused(tmp_path, network, "--data", "nowhere/")
+    assert "--settings kappa is not known; there are untrained" in refused(tmp_path, contrastive, "--settings", "kappa")
+    assert "there are adam, sgd, lars" in refused(tmp_path, contrastive, "--optimizer", "adamw")
+
+
+@needs_torch
+def test_contrastive_learning_continues_only_its_own_state(tmp_path):
+    words = ["contrastive_augmentation.py", "--rounds", "2", "--steps", "2", "--settings", "fixed", "--state", "runs"]
+    finish(start(tmp_path, *words))
+    assert "holds another training: rate was 0.005" in refused(tmp_path, *words, "--rate", "0.01")
+    (tmp_path / "runs" / "fixed-0.pt").write_text("nothing")
+    assert "fixed-0.pt is not a training" in refused(tmp_path, *words)
+
+
 @needs_torch
 def test_boss_on_two_workers_counts_its_brackets(tmp_path):
     words = ("--most", "3", "--brackets", "3", "--channels", "2")

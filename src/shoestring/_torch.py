@@ -5,6 +5,7 @@ A batch is a function of (seed, step), so a training that was killed continues w
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -87,6 +88,23 @@ def seed_torch(seed: int, device: torch.device) -> None:
     of a step of a small network.
     """
     (torch.default_generator.manual_seed if device.type == "cpu" else torch.manual_seed)(seed)
+
+
+def settings_of(what: str, part: Any) -> dict[str, Any]:
+    """The class of an optimizer or a scheduler and its settings before the first step, as JSON has them."""
+    if part is None:
+        return {}
+    state = part.state_dict()
+    groups = state.get("param_groups", [state])
+    found: dict[str, Any] = {f"{what}: class": type(part).__name__}
+    for number, group in enumerate(groups):
+        place = f"{what}[{number}]" if len(groups) > 1 else what
+        for name, value in group.items():
+            try:
+                found[f"{place}: {name}"] = json.loads(json.dumps(value))
+            except TypeError:  # a function or a tensor
+                continue
+    return {name: value for name, value in found.items() if not name.endswith(": params")}
 
 
 def write_checkpoint(content: dict[str, Any], path: Path, what: str) -> None:

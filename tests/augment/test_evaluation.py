@@ -214,6 +214,7 @@ def test_what_cannot_be_trained_is_said_in_a_line(tmp_path):
         ("train", "--sets", "none", "--held-out", 0): "0 of 1797 images cannot be held out",
         ("train", "--sets", "none", "--network", "wrn-9-1"): "6 n + 4",
         ("search", "--network", "resnet"): "there are small and wrn",
+        ("search", "--rate", -1): "-1.0 is not in the range x>0",
     }.items():
         done = run(*words, "--output", tmp_path / "out")
         assert done.exit_code == 2, done.output

@@ -311,6 +311,8 @@ def test_another_search_is_not_continued(tmp_path):
     for other in ({"seed": 1}, {"budget": "61 steps"}, {"rounds": 4}):
         with pytest.raises(StudyMismatch, match=next(iter(other))):
             searched(state=state, **other)
+    with pytest.raises(StudyMismatch, match=r"optimizer: lr is 0\.05 in the file, 0\.1 was given"):
+        searched(state=state, optimizer=lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=2e-4))
     with pytest.raises(StudyMismatch, match="data"):
         search(network, data(seed=5), data(seed=1), budget="60 steps", rounds=3, batch=16, valid_batch=32, state=state)
 

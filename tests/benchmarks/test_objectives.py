@@ -21,13 +21,24 @@ def test_the_known_front_is_where_all_other_parameters_are_zero(name, front):
 @pytest.mark.parametrize("method", ["tpe", "gp", *peers.SAMPLERS])
 def test_a_run_has_a_row_for_each_reference_and_amount(method):
     problems = [Functions("zdt1"), Functions("mixed")]
-    rows = suite._volumes("functions", method, problems, 2, 12, (6, 12), 1)
+    rows = suite._volumes("functions", method, problems, 2, 12, (6, 12))
     assert [row.name for row in rows] == [
         *(f"functions {method}: {name} at {count}" for count in (6, 12) for name in ("wide", "near")),
         f"functions {method}: ms a decision at 12",
     ]
     assert all(row.n == 2 for row in rows)
     assert 0 < rows[0].measured <= rows[2].measured < 1
+
+
+@pytest.mark.parametrize("name", ["dtlz2", "mixed of three"])
+def test_the_front_of_three_objectives_is_a_part_of_a_sphere(name):
+    problem = Functions(name)
+    for a, b in ((0.0, 0.0), (0.3, 0.9), (1.0, 0.5)):
+        others = {"x2": 0.0, "steps": 0, "kind": "a"} if name != "dtlz2" else {f"x{i}": 0.0 for i in range(2, 6)}
+        config = {"x0": a, "x1": b, **others}
+        assert set(config) == set(problem.space)
+        assert np.linalg.norm(problem.values(config, 1)) == pytest.approx(1)
+        assert np.linalg.norm(problem.values({**config, "x2": 0.5}, 1)) > 1
 
 
 def test_a_share_is_one_if_the_whole_box_is_dominated():

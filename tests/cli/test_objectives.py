@@ -48,3 +48,14 @@ def test_without_objectives_several_values_fail_the_trial(tmp_path):
     assert done.exit_code != 0
     assert "say which one is tuned, value='error' (--value error)" in done.output
     assert "name them as objectives" in done.output
+
+
+def test_a_plot_shows_the_chosen_objective(tmp_path):
+    run(tmp_path, "--objectives", "error=min,latency")
+    picture = tmp_path / "picture.svg"
+    done = shoestring("plot", tmp_path / "s.db", "s", "history", "--objective", "latency", "-o", picture)
+    assert done.exit_code == 0, done.output
+    assert "best latency against the budget" in picture.read_text()
+    done = shoestring("plot", tmp_path / "s.db", "s", "front", "--objective", "latency", "-o", picture)
+    assert done.exit_code == 2
+    assert "front shows no objective alone" in done.output

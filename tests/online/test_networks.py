@@ -161,8 +161,14 @@ def test_another_training_is_not_continued(tmp_path):
     training(state).run(1)
     with pytest.raises(StudyMismatch, match="seed is 0 in the file, 1 was given"):
         training(state, seed=1)
-    with pytest.raises(StudyMismatch, match="only one of the two has a online"):
+    with pytest.raises(StudyMismatch, match="only one of the two has a tuner"):
         training(state, tunes=lambda t: True)
+    with pytest.raises(StudyMismatch, match=r"optimizer: lr is 0\.1 in the file, 0\.2 was given"):
+        training(state, optimizer=lambda p: torch.optim.SGD(p, lr=0.2, momentum=0.9))
+    with pytest.raises(StudyMismatch, match="tuning_optimizer: class is 'Adam' in the file, 'SGD' was given"):
+        training(state, tuning_optimizer=lambda p: torch.optim.SGD(p, lr=0.2))
+    with pytest.raises(StudyMismatch, match=r"scheduler: milestones is \{'4': 1, '8': 1\} in the file"):
+        training(state, scheduler=lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [5], 0.1))
     state.write_bytes(b"\x80\x04K\x01.")
     with pytest.raises(StorageError, match="cannot be read as a training"):
         training(state)

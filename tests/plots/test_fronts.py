@@ -67,3 +67,66 @@ def test_the_report_shows_the_front():
     text = report(study_of(2))
     assert "hypervolume against the budget" in text
     assert "balances a front of" in text
+    for name in ("error", "speed"):
+        assert f"Learning curves: {name}" in text
+        assert f"Importance: {name}" in text
+        assert f"coloured by {name}" in text
+
+
+def test_curves_and_history_are_of_the_chosen_objective():
+    study = study_of(3, constraints={"error": "<= 1.5"})
+    record = plots.curves.data(study, objective="speed")
+    readings = {trial.index: [one.metrics["speed"] for one in trial.readings.values()] for trial in study.trials}
+    assert {curve.trial: list(curve.values) for curve in record.curves} == readings
+    assert record.picture().panels[0].y == "speed"
+    feasible = [
+        (trial.readings[step].metrics["speed"], trial.index)
+        for trial in study.trials
+        for step in trial.readings
+        if trial.is_feasible(step)
+    ]
+    assert record.best == max(feasible)[1]
+    course = plots.history.data(study, objective="speed")
+    assert course.best[-1] == max(value for values in readings.values() for value in values)
+    first = plots.curves.data(study)
+    assert first.objective == "error"
+    assert first.curves == plots.curves.data(study, objective="error").curves
+    assert study.trials[0].value == study.trials[0].metrics["error"], "the study itself is as it was"
+
+
+def test_importance_is_of_the_chosen_objective():
+    def train(trial):
+        return {"error": trial.config["x"], "speed": trial.config["y"]}
+
+    study = ss.tune(train, SPACE, budget="30 evaluations", method="random", objectives={"error": "min", "speed": "max"})
+    for name, parameter in (("error", "x"), ("speed", "y")):
+        record = plots.importance.data(study, objective=name)
+        assert record.parameters[0] == parameter
+        assert record.shares[0] > 0.8
+        assert f"for {name}" in record.picture().title
+        assert plots.contour.data(study, objective=name).parameters[0] == parameter
+        for one in plots.slices.data(study, objective=name).slices:
+            assert list(one.values) == [study.trials[index].metrics[name] for index in one.trials]
+
+
+@pytest.mark.parametrize("step", ["best", "final", 2])
+def test_parallel_coordinates_have_an_axis_for_each_objective(step):
+    study = study_of(3)
+    record = plots.parallel.data(study, step=step, objective="speed")
+    assert record.axes == ("x", "y", "error", "speed", "size")
+    assert list(record.values) == sorted(record.values, reverse=True), "coloured by the chosen one, the best first"
+    best = study.trials[record.trials[0]]
+    found = max(best.readings.values(), key=lambda one: one.metrics["speed"]) if step == "best" else best.readings[
+        min(step if isinstance(step, int) else 3, best.step)
+    ]  # fmt: skip
+    assert record.values[0] == found.metrics["speed"]
+    sizes = [line[-1] for line in record.lines]
+    assert (min(sizes), max(sizes)) == (0.0, 1.0)
+    by_size = sorted(record.trials, key=lambda index: study.trials[index].metrics["size"])
+    assert record.lines[record.trials.index(by_size[0])][-1] == 0.0
+
+
+def test_an_objective_that_the_study_does_not_have_is_refused():
+    with pytest.raises(MethodError, match="'size' is not an objective of this study; they are error, speed"):
+        plots.curves.data(study_of(2), objective="size")
+    assert plots.curves.data(study_of(1), objective="error").objective == "error"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shoestring._torch import read_checkpoint, write_checkpoint
+from shoestring._torch import read_checkpoint, settings_of, write_checkpoint
+from shoestring.augment.reward import check_model
 from shoestring.errors import StudyMismatch
 
 if TYPE_CHECKING:
@@ -32,19 +33,21 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = None if path is None else Path(path)
+        self._description: dict[str, Any] | None = None
 
     def save(self, search: Search) -> None:
         """Replace the file atomically: a crash while writing leaves the previous one."""
         if self._path is None:
             return
-        write_checkpoint(_content(search), self._path, "search")
+        description = {"description": json.dumps(self._describe(search))}
+        write_checkpoint(_content(search) | description, self._path, "search")
 
     def restore(self, search: Search) -> None:
         """Continue a new search from the file; without a file it starts at the beginning."""
         if self._path is None or not self._path.exists():
             return
         content = read_checkpoint(self._path, _FORMAT, "search")
-        self._check({**_BEFORE, **json.loads(content["description"])}, _description(search))
+        self._check({**_BEFORE, **json.loads(content["description"])}, self._describe(search))
         for name, value in content["position"].items():
             setattr(search, name, value)
         search.stages = content["stages"].numpy()
@@ -57,11 +60,23 @@ class Checkpoint:
             networks.optimizer.load_state_dict(content["training"]["optimizer"])
             search.scheduler.load_state_dict(content["training"]["scheduler"])
 
+    def _describe(self, search: Search) -> dict[str, Any]:
+        """Describe what must not change for a search to be continued."""
+        if self._description is None:
+            model = search.training.model_factory()
+            check_model(model)
+            self._description = {
+                **asdict(search.settings), "budget": str(search.budget), "data": search.batches.digest,
+                "weights": sum(weight.numel() for weight in model.parameters()),
+                **settings_of("optimizer", search.training.optimizer(model.parameters())),
+            }  # fmt: skip
+        return self._description
+
     def _check(self, saved: dict[str, Any], given: dict[str, Any]) -> None:
         differ = [
-            f"{name} is {saved.get(name)!r} in the file, {value!r} was given"
+            f"{name} is {saved[name]!r} in the file, {value!r} was given"
             for name, value in given.items()
-            if saved.get(name) != value
+            if name in saved and saved[name] != value  # older files do not describe the training
         ]
         if differ:
             raise StudyMismatch(
@@ -73,7 +88,6 @@ def _content(search: Search) -> dict[str, Any]:
     networks = search.networks
     return {
         "format": _FORMAT,
-        "description": json.dumps(_description(search)),
         "position": {name: getattr(search, name) for name in _POSITION},
         "plays": search.bandit.plays,
         "stages": torch.from_numpy(search.stages),
@@ -84,8 +98,3 @@ def _content(search: Search) -> dict[str, Any]:
             "scheduler": search.scheduler.state_dict(),
         },
     }  # fmt: skip
-
-
-def _description(search: Search) -> dict[str, Any]:
-    """Describe what must not change for a search to be continued."""
-    return {**asdict(search.settings), "budget": str(search.budget), "data": search.batches.digest}

@@ -28,6 +28,9 @@ class _SearchByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
+_COUNT, _POSITIVE = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
+
+
 @click.group(cls=_SearchByDefault, epilog="\b\nExample:\n  shoestring augment photos/ --budget 10m")
 def augment() -> None:
     """Search for augmentation policies that help, and train networks with what was found.
@@ -73,10 +76,10 @@ def _shared_options(command: Any) -> Any:
 )  # fmt: skip
 @click.option("--initial", type=click.IntRange(min=0), help="Steps of the first pass.  [default: at most half]")
 @click.option("--network", default="small", show_default=True, help="small, or wrn-DEPTH-WIDTH such as wrn-40-2.")
-@click.option("--rate", default=0.05, show_default=True, help="The learning rate.")
-@click.option("--batch", default=32, show_default=True)
-@click.option("--valid-batch", default=128, show_default=True)
-@click.option("--save-every", default=500, show_default=True, help="Steps between two checkpoints.")
+@click.option("--rate", type=_POSITIVE, default=0.05, show_default=True, help="The learning rate.")
+@click.option("--batch", type=_COUNT, default=32, show_default=True)
+@click.option("--valid-batch", type=_COUNT, default=128, show_default=True)
+@click.option("--save-every", type=_COUNT, default=500, show_default=True, help="Steps between two checkpoints.")
 @click.option("--seed", default=0, show_default=True)
 @_output("augment", "the ranking, the plots and the checkpoint of the search")
 def search(
@@ -109,13 +112,15 @@ def search(
 )  # fmt: skip
 @click.option("--network", default="wrn-40-2", show_default=True, help="wrn-DEPTH-WIDTH, or small.")
 @click.option("--epochs", default=200, show_default=True)
-@click.option("--batch", default=128, show_default=True)
-@click.option("--rate", default=0.1, show_default=True, help="The learning rate, which falls as a cosine.")
+@click.option("--batch", type=_COUNT, default=128, show_default=True)
+@click.option(
+    "--rate", type=_POSITIVE, default=0.1, show_default=True, help="The learning rate, which falls as a cosine."
+)
 @click.option("--decay", default=2e-4, show_default=True, help="The weight decay.")
 @click.option("--crop", default=4, show_default=True, help="Pixels of padding for random crops; 0: no crops.")
 @click.option("--flip/--no-flip", default=True, show_default=True, help="Mirror half of the images.")
 @click.option("--cutout", default=16, show_default=True, help="Side of the cut-out square; 0: none.")
-@click.option("--seeds", default=3, show_default=True, help="Trainings with each set.")
+@click.option("--seeds", type=_COUNT, default=3, show_default=True, help="Trainings with each set.")
 @_output("augment", "the checkpoints of the trainings and the table, train.json")
 def train(
     source: Path | None, size: int, held_out: float | None, workers: int | None, devices: tuple[str, ...], quiet: bool,

@@ -16,6 +16,8 @@ from shoestring.study import Study
 
 # The plots of a stored study; the others are of something else.
 KINDS = sorted(set(plots.__all__) - {"online", "pairs"})
+# Those that show one of several objectives.
+_OF_ONE = ("contour", "curves", "history", "importance", "parallel", "slices")
 _BACKENDS: dict[str, Backend] = {".svg": "svg", ".html": "plotly"}
 
 
@@ -34,9 +36,10 @@ _BACKENDS: dict[str, Backend] = {".svg": "svg", ".html": "plotly"}
 @click.option("--width", type=click.IntRange(200, 4000), default=800, show_default=True, help="In pixels.")
 @click.option("--with", "others", multiple=True, metavar="NAME", help="Another study of the storage, for regret.")
 @click.option("--at", type=click.FloatRange(0, 1), help="The share of the budget spent by the moment of forecast.")
+@click.option("--objective", metavar="NAME", help=f"Which of several objectives to draw, in {', '.join(_OF_ONE)}.")
 def plot(
     place: tuple[str, ...], kind: str, storage: str | None, name: str | None, output: Path | None, width: int,
-    others: tuple[str, ...], at: float | None,
+    others: tuple[str, ...], at: float | None, objective: str | None,
 ) -> None:  # fmt: skip
     if len(place) > 2:
         raise click.UsageError(f"a storage, a name and a kind were expected; {', '.join([*place, kind])} was given")
@@ -46,12 +49,15 @@ def plot(
         raise click.UsageError(f"--with is for the plot regret, which compares studies; {kind} shows one")
     if at is not None and kind != "forecast":
         raise click.UsageError(f"--at is for the plot forecast, which shows one moment; {kind} shows all of it")
+    if objective is not None and kind not in _OF_ONE:
+        raise click.UsageError(f"--objective is for the plots {', '.join(_OF_ONE)}; {kind} shows no objective alone")
     study = Study.load(storage, name)
     shown: Any = [study, *(Study.load(storage, other) for other in others)] if kind == "regret" else study
     path = output or Path(f"{kind}.png")
-    moment = {} if at is None else {"at": at}
+    options: dict[str, Any] = {"at": at, "objective": objective}
+    given = {option: value for option, value in options.items() if value is not None}
     backend = _BACKENDS.get(path.suffix.lower(), "matplotlib")
-    figure = getattr(plots, kind)(shown, backend=backend, width=width, **moment)
+    figure = getattr(plots, kind)(shown, backend=backend, width=width, **given)
     _save(figure, path)
     echo(f"{path}: {kind} of {study.name}", err=True)
 

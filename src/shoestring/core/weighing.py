@@ -95,7 +95,9 @@ def _view(history: History, judges: Judges, modelled: bool) -> History:
     if history.goals.constraints and not modelled:
         losses = table.with_violations(losses) if judges == "weighted" else losses
         words += " within the constraints"
-    return _with_losses(history, losses, words, Goals(("value",), (1.0,), kept, named=False))
+    view = with_losses(history, losses, Goals(("value",), (1.0,), kept, named=False))
+    view.weighed, view.unweighed = words, history
+    return view
 
 
 def weights(history: History) -> Array:
@@ -110,11 +112,11 @@ def _weights_in_words(goals: Goals, w: Array) -> str:
     return f" for {', '.join(f'{name} {weight:.2f}' for name, weight in zip(goals.names, w.tolist(), strict=True))}"
 
 
-def _with_losses(history: History, losses: Array, words: str, goals: Goals) -> History:
-    """A copy of the history in which every reading has this loss, without caches."""
-    view = copy(history)
-    opened = replace(history.opened, mode="min", objectives=None, constraints=None)
-    vars(view).update(opened=opened, goals=goals, sign=1.0, weighed=words, unweighed=history, front=[], _caches={})
+def with_losses(history: History, losses: Array, goals: Goals) -> History:
+    """A copy of the history in which every reading has this loss of one objective, without caches."""
+    view, sign = copy(history), goals.signs[0]
+    opened = replace(history.opened, mode="min" if sign > 0 else "max", objectives=None, constraints=None)
+    vars(view).update(opened=opened, goals=goals, sign=sign, front=[], _caches={})
     view.trials = [copy(trial) for trial in history.trials]
     for trial in view.trials:
         trial.losses = {}

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from shoestring.plots.learning_curves import curves as curves
     from shoestring.plots.metric_readings import metrics as metrics
     from shoestring.plots.others import online as online, pairs as pairs
-    from shoestring.plots.parameter_effects import (
-        contour as contour,
-        importance as importance,
-        parallel as parallel,
-        slices as slices,
-    )
+    from shoestring.plots.parallel_coordinates import parallel as parallel
+    from shoestring.plots.parameter_effects import contour as contour, importance as importance, slices as slices
     from shoestring.plots.schedule import rungs as rungs, workers as workers
     from shoestring.plots.spending import burn_down as burn_down, history as history, shares as shares
 
@@ -35,7 +31,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "learning_curves": "curves",
         "metric_readings": "metrics",
         "others": "online pairs",
-        "parameter_effects": "contour importance parallel slices",
+        "parallel_coordinates": "parallel",
+        "parameter_effects": "contour importance slices",
         "spending": "burn_down history shares",
         "schedule": "rungs workers",
     },

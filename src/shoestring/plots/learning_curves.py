@@ -15,6 +15,7 @@ from shoestring.plots.picture import Dots, Line, Mark, Panel, Picture, join
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, STRONG, category, grade, scale
 from shoestring.spaces.axes import Axis
+from shoestring.views.objectives import by_objective, value_name
 from shoestring.views.states import is_over, state_words
 from shoestring.views.trace import Source, Trace, trace_of
 
@@ -50,6 +51,7 @@ class Curves:
     log: bool | None = None
     best_so_far: bool = False
     parts: tuple[tuple[str, str], ...] = ()
+    objective: str = "value"
 
     def picture(self) -> Picture:
         title = f"{self.name}: learning curves{', best so far' if self.best_so_far else ''}"
@@ -64,7 +66,9 @@ class Curves:
                 Line(leading.steps, leading.values, STRONG, f"best: trial {leading.trial}", width=2.2, keys=keys)
             )
         shown = "" if len(self.curves) == self.total else f"{len(self.curves)} of {self.total} trials"
-        return Picture(title, (Panel(marks, shown, f"step{axis.remark}", "value", y_log=axis.log, y_range=axis.range),))
+        return Picture(
+            title, (Panel(marks, shown, f"step{axis.remark}", self.objective, y_log=axis.log, y_range=axis.range),)
+        )
 
     def _each(self) -> list[Mark]:
         """One line for each trial, where a few were chosen."""
@@ -114,18 +118,18 @@ def _ends(curves: Sequence[Curve]) -> Any:
 @Plot
 def curves(
     study: Source, *, most: int = 500, trials: Sequence[int] | None = None, log: bool | None = None,
-    best_so_far: bool = False, color: str | None = None, **_: Unpack[FigureOptions],
+    best_so_far: bool = False, color: str | None = None, objective: str | None = None, **_: Unpack[FigureOptions],
 ) -> Curves:  # fmt: skip
     """Learning curves of all trials, drawn by how they ended: finished, paused, stopped, failed, lost or running.
 
     Of more than ``most`` trials an even choice is drawn, and ``trials`` chooses a few, which are then drawn one by
     one. ``log`` is whether the values have a logarithmic axis (None: if they span orders of magnitude),
     ``best_so_far`` draws the best reading of each trial up to each step, and ``color`` is the parameter by which curves
-    are coloured.
+    are coloured. ``objective`` is which of several is drawn, by default the first.
     """
-    trace = trace_of(study)
+    trace = by_objective(trace_of(study), objective)
     if trials is not None:
-        return replace(_choose(trace, trials, best_so_far), log=log)
+        return replace(_choose(trace, trials, best_so_far), log=log, objective=value_name(trace))
     history, best = trace.history, trace.best()
     known = [trial for trial in history.trials if trial.readings]
     every = -(-len(known) // most) or 1
@@ -134,7 +138,7 @@ def curves(
     found = tuple(_curve(trial, history.sign, best_so_far, part_of(trial)) for trial in chosen)
     return Curves(
         trace.name, found, len(known), best.trial if best else None, trace.why_empty(), over=is_over(history),
-        log=log, best_so_far=best_so_far, parts=parts,
+        log=log, best_so_far=best_so_far, parts=parts, objective=value_name(trace),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, category, scale
 from shoestring.views.formatting import amount, number
+from shoestring.views.objectives import by_objective, value_name
 from shoestring.views.trace import Source, Trace, trace_of
 
 _MOST_BARS = 12
@@ -36,9 +37,10 @@ class OptimisationHistory:
     bests: tuple[int, ...]
     note: str = ""
     log: bool | None = None
+    objective: str = "value"
 
     def picture(self) -> Picture:
-        title = f"{self.name}: best value against the budget"
+        title = f"{self.name}: best {self.objective} against the budget"
         if self.note:
             return Picture(title, note=self.note)
         axis = scale(self.values, self.log)
@@ -57,7 +59,16 @@ class OptimisationHistory:
         )  # fmt: skip
         x_range = (-0.02 * self.limit, 1.02 * self.limit) if self.limit else None
         panel = Panel(
-            marks, "", f"{self.unit} spent{axis.remark}", "value", False, axis.log, None, None, x_range, axis.range
+            marks,
+            "",
+            f"{self.unit} spent{axis.remark}",
+            self.objective,
+            False,
+            axis.log,
+            None,
+            None,
+            x_range,
+            axis.range,
         )
         return Picture(title, (panel,))
 
@@ -69,14 +80,15 @@ def _turns(values: Sequence[float]) -> list[int]:
 
 @Plot
 def history(
-    study: Source, *, unit: str | None = None, log: bool | None = None, **_: Unpack[FigureOptions]
-) -> OptimisationHistory:
+    study: Source, *, unit: str | None = None, log: bool | None = None, objective: str | None = None,
+    **_: Unpack[FigureOptions],
+) -> OptimisationHistory:  # fmt: skip
     """Optimisation history: the readings and the best so far, with the budget on the x axis.
 
     ``unit`` is that of the budget, and ``log`` whether the values have a logarithmic axis (None: if they span orders
-    of magnitude).
+    of magnitude). ``objective`` is which of several is drawn, by default the first.
     """
-    trace = trace_of(study)
+    trace = by_objective(trace_of(study), objective)
     unit = known_unit(trace, unit)
     spent = trace.spent(unit)[trace.reported]
     losses = np.array([loss for _, _, loss in trace.history.readings])
@@ -87,7 +99,7 @@ def history(
     leaders = np.maximum.accumulate(np.where(losses == best, np.arange(len(losses)), 0))
     return OptimisationHistory(
         trace.name, unit, tuple(spent), tuple(sign * losses), tuple(sign * best), limit, trials,
-        tuple(trials[i] for i in leaders), note, log,
+        tuple(trials[i] for i in leaders), note, log, value_name(trace),
     )  # fmt: skip
 
 

@@ -79,6 +79,11 @@ def _values(first: str) -> Callable[[Trace], Choices]:
     return choices
 
 
+def _objectives(trace: Trace) -> Choices:
+    goals = trace.history.goals
+    return {name: (name, name) for name in goals.names} if goals.several else {"": (None, "value")}
+
+
 def _units(trace: Trace) -> Choices:
     return {unit: (unit, unit) for unit in dict.fromkeys([trace.unit, *UNITS[:3]])}
 
@@ -89,6 +94,7 @@ def _steps_of(trace: Trace) -> Choices:
     return {name: (name, label) for name, label in _STEPS.items()}
 
 
+_OBJECTIVE = Option("objective", "objective", _objectives)
 _LOG = Option("log", "values", _always(_SCALES))
 _STEP = Option("step", "reading", _steps_of)
 _COLOR = Option("color", "colour", _parameters("by how they ended"))
@@ -103,18 +109,20 @@ CHARTS = {
               wide=True, of_fronts=True),
         Chart("volume", "Hypervolume against budget", "How much the front dominates, after every reading.",
               (Option("unit", "budget", _units),), of_fronts=True),
-        Chart("curves", "Learning curves", "The readings of each trial.", (_LOG, _RUNNING, _COLOR), of_steps=True),
+        Chart("curves", "Learning curves", "The readings of each trial.", (_OBJECTIVE, _LOG, _RUNNING, _COLOR),
+              of_steps=True),
         Chart("history", "Best against budget", "Every reading, and the best so far.",
-              (_LOG, Option("unit", "budget", _units))),
+              (_OBJECTIVE, _LOG, Option("unit", "budget", _units))),
         Chart("parallel", "Parallel coordinates",
               "A line for each configuration; the best stand out. Drag along an axis to select a range: the table of "
-              "trials then shows what is in it. Hold Shift to add a range on another axis.", (_STEP,), wide=True),
+              "trials then shows what is in it. Hold Shift to add a range on another axis.", (_OBJECTIVE, _STEP),
+              wide=True),
         Chart("importance", "Importance", "How much of the value each parameter explains by itself.",
-              (_KIND, _STEP), slow=True),
+              (_OBJECTIVE, _KIND, _STEP), slow=True),
         Chart("contour", "Contour", "What a forest predicts over two parameters.",
               (Option("x", "x", _parameters("what matters most")), Option("y", "y", _parameters("what matters next")),
-               _STEP), slow=True),
-        Chart("slices", "Slices", "The value against each parameter.", (_STEP,), wide=True),
+               _OBJECTIVE, _STEP), slow=True),
+        Chart("slices", "Slices", "The value against each parameter.", (_OBJECTIVE, _STEP), wide=True),
         Chart("metrics", "Metrics", "Any value of the readings against any other.",
               (Option("x", "x", _values("step")), Option("y", "y", _values("")))),
         Chart("pareto", "Trade-offs", "Two goals of each trial, and those that no other beats in both.", slow=True),

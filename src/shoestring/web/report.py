@@ -33,6 +33,8 @@ from shoestring.web.rendering import render
 _PLOTS = ("history", "burn_down", "shares", "workers", "parallel", "slices", "importance", "contour", "pareto")
 _OF_FRONTS = ("front", "volume")
 _OF_CURVES = ("curves", "forecast", "rungs")
+# Plots that are drawn for each of several objectives, of so many at most.
+_OF_EACH, _MOST_OBJECTIVES = ("curves", "parallel", "importance"), 4
 _WIDTH = 960
 
 
@@ -58,7 +60,7 @@ def report(study: Study, *, storage: str | None = None, verify: bool = True, int
         leaders=leader_table(trace),
         failures=failure_table(trace),
         turning=turning_table(trace),
-        charts=[(CHARTS[kind].title, kind, Markup(svg(picture, _WIDTH))) for kind, picture in charts.items()],
+        charts=[(title, id, Markup(svg(picture, _WIDTH))) for id, (title, picture) in charts.items()],
         dark=Markup(_DARK_STYLE),
         **(_interactive(trace, charts) if interactive else {"scripts": (), "hashes": ""}),
         place=None if storage is None else shell_arguments(storage, study.name),
@@ -88,13 +90,23 @@ def _best(trace: Trace) -> dict[str, str]:
     }
 
 
-def _charts(trace: Trace) -> dict[str, Picture]:
+def _charts(trace: Trace) -> dict[str, tuple[str, Picture]]:
+    """The titles and pictures of the charts by their places on the page: some for each of several objectives."""
     kinds = (*_OF_CURVES, *_PLOTS) if (trace.history.max_resource or 1) > 1 else _PLOTS
-    kinds = (*_OF_FRONTS, *kinds) if trace.history.goals.several else kinds
-    return {kind: drawable(getattr(plots, kind).data(trace).picture()) for kind in kinds}
+    goals = trace.history.goals
+    names = goals.names[:_MOST_OBJECTIVES] if goals.several else ()
+    found = {}
+    for kind in (*_OF_FRONTS, *kinds) if names else kinds:
+        plot, title = getattr(plots, kind), CHARTS[kind].title
+        if kind not in _OF_EACH or not names:
+            found[kind] = title, drawable(plot.data(trace).picture())
+            continue
+        for place, name in enumerate(names):
+            found[f"{kind}-{place}"] = f"{title}: {name}", drawable(plot.data(trace, objective=name).picture())
+    return found
 
 
-def _interactive(trace: Trace, charts: Mapping[str, Picture]) -> dict[str, Any]:
+def _interactive(trace: Trace, charts: Mapping[str, tuple[str, Picture]]) -> dict[str, Any]:
     """Collect what the file needs to draw its charts: the scripts with their hashes, for the policy, and the values."""
     path = plotly_script()
     if path is None:
@@ -105,7 +117,7 @@ def _interactive(trace: Trace, charts: Mapping[str, Picture]) -> dict[str, Any]:
         raise MethodError("this version of plotly cannot be put into a page; install another one")
     hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
     configs = {trial.index: _in_words(trial) for trial in trace.history.trials}
-    values = {kind: _json(figure_values(picture, _WIDTH)) for kind, picture in charts.items()}
+    values = {id: _json(figure_values(picture, _WIDTH)) for id, (_, picture) in charts.items()}
     return {
         "scripts": [Markup(text) for text in scripts], "hashes": hashes, "values": values,
         "configs": _json(configs), "colors": _json(DARK),

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from shoestring._arrays import Codes
-from shoestring._torch import EpochRows, Rows, Stream, read_checkpoint, seed_torch, write_checkpoint
+from shoestring._torch import EpochRows, Rows, Stream, read_checkpoint, seed_torch, settings_of, write_checkpoint
 from shoestring.core.randomness import generator, integer
 from shoestring.errors import MethodError, SpaceError, StudyMismatch
 from shoestring.online.networks.layers import SelfTuning
@@ -126,6 +126,9 @@ class Training:
         self._description = json.dumps({
             "seed": seed, "steps": self._steps, "batch": batch, "entropy": entropy,
             "hyper-parameters": list(network.hyper.names), "data": [self._train.digest(), self._valid.digest()],
+            "weights": sum(weight.numel() for weight in network.weights()),
+            **settings_of("optimizer", self._optimizer),
+            **settings_of("tuning_optimizer", self._tuning_optimizer), **settings_of("scheduler", self._scheduler),
         })  # fmt: skip
         self._path = None if state is None else Path(state)
         if self._path is not None and self._path.exists():
@@ -229,10 +232,11 @@ class Training:
     def _restore(self, path: Path) -> None:
         content = read_checkpoint(path, _FORMAT, "training")
         saved, given = json.loads(content["description"]), json.loads(self._description)
-        differ = [f"{name} is {saved.get(name)!r} in the file, {given[name]!r} was given"
-                  for name in given if saved.get(name) != given[name]]  # fmt: skip
+        known = [name for name in given if name in saved]  # files of earlier versions have fewer
+        differ = [f"{name} is {saved[name]!r} in the file, {given[name]!r} was given"
+                  for name in known if saved[name] != given[name]]  # fmt: skip
         parts = {"scheduler": self._scheduler, "online": self._online}
-        differ += [f"only one of the two has a {name}" for name, part in parts.items()
+        differ += [f"only one of the two has a {'tuner' if name == 'online' else name}" for name, part in parts.items()
                    if (content[name] is None) != (part is None)]  # fmt: skip
         if differ:
             raise StudyMismatch(f"{path} holds another training: {'; '.join(differ)}. Give another state=")
