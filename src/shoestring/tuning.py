@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from shoestring._other_names import explained
+from shoestring._other_names import explain_options
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
@@ -23,7 +23,7 @@ from shoestring.spaces.definition import as_space
 from shoestring.study import Study
 
 
-@explained(RUN_PARAMETERS)
+@explain_options(RUN_PARAMETERS)
 def tune(
     objective: Objective,
     space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],

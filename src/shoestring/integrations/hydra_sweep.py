@@ -95,14 +95,14 @@ def _sort(override: Override, varied: dict[str, Any], fixed: dict[str, str]) -> 
     """Put an override where it belongs."""
     key, value = override.get_key_element(), override.value()
     if override.is_sweep_override():
-        varied[key] = _swept(override)
+        varied[key] = _swept_values(override)
     elif isinstance(value, str) and is_range(value):
         varied[key] = from_text(key, value)
     else:
         fixed[key] = override.input_line or f"{key}={override.get_value_element_as_str()}"
 
 
-def _swept(override: Override) -> Any:
+def _swept_values(override: Override) -> Any:
     key, value = override.get_key_element(), override.value()
     if isinstance(value, IntervalSweep):
         ends = value.start, value.end

@@ -256,7 +256,9 @@ class BeliefState:
         found = [self.options.prior(self.points.shape[1])]
         if self._fit:
             seen = np.flatnonzero(self._counts)
-            readings = Readings(self.points[seen], times, self.scored()[0][seen], self._counts[seen], self._choices)
+            readings = Readings(
+                self.points[seen], times, self.score_readings()[0][seen], self._counts[seen], self._choices
+            )
             if self.options.learn == "ml":
                 found = [likeliest(found[0], readings)]
             else:
@@ -265,7 +267,7 @@ class BeliefState:
 
     def curve(self, trial: TrialRecord) -> CurveBelief:
         """The belief about one trial at the places of the grid that it has not reached."""
-        values, scores, losses = self.scored()
+        values, scores, losses = self.score_readings()
         column = self._columns[trial.arm]
         places = np.arange(int(self.belief.counts[column]) + 1, len(self.steps) + 1)
         mean = self.belief.means(values)[column, places - 1]
@@ -275,7 +277,7 @@ class BeliefState:
         steps = self.steps[places - 1].tolist()
         return CurveBelief.of_normal(steps, mean, deviation, lambda s: self.options.loss(s, losses, scores), known)
 
-    def scored(self) -> tuple[Array, Array, Array]:
+    def score_readings(self) -> tuple[Array, Array, Array]:
         """The readings on the scale of the belief as (K, times); and scores and losses in log order."""
         losses = self._losses[: self._taken]
         if self.options.scale == "raw" or not len(losses):
@@ -297,7 +299,7 @@ class Posterior:
         self.state, self.history = state, history
         self.steps, self.arm_at, self.trainable = state.steps, state.arm_at, state.trainable
         self.remaining = remaining_steps(history)
-        self.values, self._scores, self._losses = state.scored()
+        self.values, self._scores, self._losses = state.score_readings()
         self.incumbent = float(self._scores.min()) if len(self._scores) else math.inf
         self.belief = state.belief
         self.means = self.belief.means(self.values)

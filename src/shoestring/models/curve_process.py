@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoestring._arrays import Array, enlarged
+from shoestring._arrays import Array, enlarge
 from shoestring.models.expected_readings import ExpectedReadings
 from shoestring.models.kernels import Kernel, matern52
 
@@ -133,7 +133,7 @@ class CurveProcess:
         """Add a reading of a curve at a step. With the key of a reading that was expected there, half is done."""
         n = self._given
         if n == len(self._logs):
-            self._logs, self._columns = (enlarged(each, max(_BLOCK, 2 * n)) for each in (self._logs, self._columns))
+            self._logs, self._columns = (enlarge(each, max(_BLOCK, 2 * n)) for each in (self._logs, self._columns))
         self._logs[n], self._columns[n] = np.log(step), column
         self._given += 1
         self._awaited.pop(expected, None)
@@ -335,4 +335,4 @@ class CurveProcess:
         while wide < self._m:
             wide += wide // 4 + 32
         if (high, wide) != self._V.shape:
-            self._R, self._V = enlarged(self._R, high, high), enlarged(self._V, high, wide)
+            self._R, self._V = enlarge(self._R, high, high), enlarge(self._V, high, wide)

@@ -20,7 +20,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from shoestring._arrays import Array, enlarged
+from shoestring._arrays import Array, enlarge
 
 
 class ExpectedReadings:
@@ -53,7 +53,7 @@ class ExpectedReadings:
         k = len(self)
         S = self._S[:k, :n]
         row = [c - s @ S[-1] for c, s in zip(covariance, S, strict=True)]
-        self._K = enlarged(self._K, k, k)
+        self._K = enlarge(self._K, k, k)
         self._K[-1], self._K[:, -1] = row, row
 
     def pop(self, key: Hashable, n: int) -> tuple[Array, Array]:
@@ -71,7 +71,7 @@ class ExpectedReadings:
         """A new end: (2, k) and (k,) between it and the expected readings, and its column of V."""
         k, n = len(self), len(v)
         self.similarity = [np.hstack([old, similarity[:, [i]]]) for i, old in enumerate(self.similarity)]
-        self._C = enlarged(self._C, len(self._C), self._C.shape[1] + 1)
+        self._C = enlarge(self._C, len(self._C), self._C.shape[1] + 1)
         # Row by row, here and below, so that what else is expected changes no rounding.
         self._C[:k, -1] = [c - s[:n] @ v for c, s in zip(covariance, self._S[:k], strict=True)]
 
@@ -107,4 +107,4 @@ def _grown(buffer: Array, rows: int, columns: int) -> Array:
     high, wide = buffer.shape
     if rows <= high and columns <= wide:
         return buffer
-    return enlarged(buffer, high if rows <= high else 2 * rows, wide if columns <= wide else 2 * columns)
+    return enlarge(buffer, high if rows <= high else 2 * rows, wide if columns <= wide else 2 * columns)

@@ -301,7 +301,7 @@ class Loop:
         for index in sorted(self.own) if self.limits.has_timeout else ():
             if self.session.began(index) is not None and self.session.now() >= self.due(index):
                 step = self.journal.history.trials[index].step + 1
-                self.close(index, "failed", self.limits.timed_out(self.seconds_used[index], step))
+                self.close(index, "failed", self.limits.describe_timeout(self.seconds_used[index], step))
 
     def stop_all(self, why: str) -> None:
         """End what this process is running."""

@@ -14,7 +14,7 @@ from shoestring.core.journal import Journal
 from shoestring.core.recommendation import Best, advised_best
 from shoestring.core.workers import DETACHED
 from shoestring.errors import MethodError
-from shoestring.methods.registry import rebuilt
+from shoestring.methods.registry import rebuild
 from shoestring.views.formatting import amount, best_line, cut, method_name, with_unit
 
 STATES: tuple[TrialState, ...] = ("running", "paused", "finished", "failed", "stopped", "lost")
@@ -92,9 +92,9 @@ def _state_by_method(study: HasState) -> str:
     return f"finished, {study.reason}" if over else "paused, can be resumed"
 
 
-def recommended(history: History) -> Best | None:
+def recommendation(history: History) -> Best | None:
     """Find the recommendation of a study; without the advice of its method if this process does not know it."""
-    return advised_best(history, lambda: rebuilt(history.opened.method))
+    return advised_best(history, lambda: rebuild(history.opened.method))
 
 
 def study_line(journal: Journal) -> str:
