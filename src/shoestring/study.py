@@ -13,14 +13,14 @@ from shoestring._other_names import explain_options, missing_attribute
 from shoestring.core.ask_tell import ask, fail, heartbeat, tell
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
-from shoestring.core.event_log import EventLog, checked_name, found_study
+from shoestring.core.event_log import EventLog, check_name, find_study
 from shoestring.core.events import Event, Granted, Mode, Opened, Rule
 from shoestring.core.front import FrontMember
 from shoestring.core.grants import Grant
 from shoestring.core.heartbeats import WorkerRecord, worker_records
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.known import Initial, WarmStart, add_results, added, enqueued, start_with, warm_start
+from shoestring.core.known import Initial, WarmStart, add_results, make_added, make_enqueued, start_with, warm_start
 from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, required, required_result
 from shoestring.core.study_parts import HasFront, HasRemarks
 from shoestring.core.verification import Verification, verify
@@ -34,7 +34,7 @@ from shoestring.methods.opening import (
     check_options,
     choose_method,
     create_or_find,
-    rebuilt_method,
+    rebuild_method,
     refuse_differences,
     stored_method,
 )
@@ -103,7 +103,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         check_rule(recommend)
         chosen, note = choose_method(method, limits, max_resource)
         mode = check_goals(objectives, constraints, mode, recommend, chosen)
-        log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
+        log, name, own = open_log(storage), check_name("study" if name is None else name), as_space(space)
         plan = plan_of(Asked(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1)))
         opened = Opened(
             0.0, serialise(own), describe(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
@@ -133,10 +133,10 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     @classmethod
     def _open_stored(cls, storage: str | Path | EventLog, name: str | None, follow: bool) -> Study:
         log = open_log(storage, create=False)
-        number, name = found_study(log, hide_password(storage), name)
+        number, name = find_study(log, hide_password(storage), name)
         study = cls.__new__(cls)
         study._message = ""
-        study._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=follow)
+        study._journal = Journal(log, number, name, None, find_method=rebuild_method, follow=follow)
         return study
 
     @classmethod
@@ -273,7 +273,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         >>> study.ask().config
         {'x': 0.5}
         """
-        self._journal.put(lambda history: enqueued(history, config, source))
+        self._journal.put(lambda history: make_enqueued(history, config, source))
 
     def add(self, config: Mapping[str, Any], readings: object = None, *, failed: object = None) -> None:
         """Add a result from elsewhere. It is learned from like a trial of this study, and costs nothing.
@@ -287,7 +287,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         >>> study.best.config, study.spent.evaluations
         ({'x': 0.5}, 0)
         """
-        self._journal.put(lambda history: added(history, config, readings, failed))
+        self._journal.put(lambda history: make_added(history, config, readings, failed))
 
     def add_from(self, other: Study | WarmStart) -> int:
         """Add the results of another study, or of ``ss.warm_start(study, fill=...)``; how many were taken."""

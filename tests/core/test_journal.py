@@ -8,7 +8,7 @@ from shoestring import Budget, Reading, Study
 from shoestring.core.decisions import Done, Wait
 from shoestring.core.events import Adopted, Budgeted, Closed, Granted, Reported
 from shoestring.core.journal import Journal
-from shoestring.core.known import added, enqueued
+from shoestring.core.known import make_added, make_enqueued
 from shoestring.core.study_clock import StudyClock
 from shoestring.errors import BudgetError, CorruptLog, MethodError, ReadingError
 from shoestring.logs.memory import MemoryLog
@@ -157,8 +157,8 @@ class TestClockThatIsSet:
         "change",
         [
             lambda other: other.change_budget(Budget(seconds=2000.0)),
-            lambda other: other.put(lambda history: enqueued(history, {"x": 0.5})),
-            lambda other: other.put(lambda history: added(history, {"x": 0.5}, 1.0)),
+            lambda other: other.put(lambda history: make_enqueued(history, {"x": 0.5})),
+            lambda other: other.put(lambda history: make_added(history, {"x": 0.5}, 1.0)),
         ],
     )
     def test_what_another_process_says_does_not_move_it(self, change):

@@ -27,7 +27,7 @@ from shoestring.core.history import FAILED, Arm, Cursor, History, TrialRecord
 _KEPT_STEPS = 8
 
 
-def observed(history: History) -> Observations:
+def observe(history: History) -> Observations:
     """The arms of a study as arrays, as of now."""
     seen = history.cached("observations", Observations).update(history)
     return seen if history.compared is None else seen.before(history.compared)

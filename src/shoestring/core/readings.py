@@ -9,7 +9,7 @@ from operator import index
 from typing import Any
 
 from shoestring.core.goals import Goals, number_of
-from shoestring.core.remarks import bounded_json, bounded_text
+from shoestring.core.remarks import shorten_json, shorten_text
 from shoestring.errors import ReadingError, brief
 
 _NONE = "the reading is None, not a number: the objective must return, yield or report its loss"
@@ -71,7 +71,7 @@ def as_reading(given: Any) -> Reading:
     return Reading(**given)
 
 
-def checked_reading(given: object, goals: Goals | None = None) -> Reading:
+def check_reading(given: object, goals: Goals | None = None) -> Reading:
     """A usable reading from what an objective gave, or an error that says why it is not one.
 
     Without ``goals`` it is not known yet which numbers the study needs: only those that are there are checked.
@@ -159,11 +159,11 @@ def _as_float(given: Any) -> float:
 
 def _metric(name: str, given: Any) -> Any:
     if isinstance(given, str):
-        return bounded_text(given)
+        return shorten_text(given)
     try:
         return _as_float(given)
     except Exception:
-        return bounded_json(f"the reading's metric {name!r}", given)
+        return shorten_json(f"the reading's metric {name!r}", given)
 
 
 def numbers_and_details(reading: Reading) -> tuple[dict[str, float] | None, dict[str, Any] | None]:

@@ -12,13 +12,13 @@ _DECIMALS = 7
 LARGEST = 1e300
 
 
-def standardised(values: Array) -> Array:
+def standardise(values: Array) -> Array:
     """With mean 0 and standard deviation 1; all 0 if the values are equal."""
     spread = values.std()
     return np.asarray(np.round((values - values.mean()) / spread, _DECIMALS)) if spread > 0 else np.zeros(len(values))
 
 
-def tamed(losses: Array) -> Array:
+def tame(losses: Array) -> Array:
     """The losses standardised, beyond the median by their logarithm: a few that exploded leave the others apart.
 
     An infinite loss is a little worse than the worst finite one.
@@ -39,4 +39,4 @@ def tamed(losses: Array) -> Array:
         over[finite] = (known - centre) / (spread if spread > 0 else max(float(known.max() - centre), 1e-300))
     over = np.minimum(over, LARGEST)
     over[~finite] = over[finite].max() + 1
-    return standardised(np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over))
+    return standardise(np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over))

@@ -79,7 +79,7 @@ def choose_method(given: object, budget: Budget, max_resource: int | None) -> tu
     return given, ""  # type: ignore[return-value]
 
 
-def rebuilt_method(description: Mapping[str, Any]) -> Method:
+def rebuild_method(description: Mapping[str, Any]) -> Method:
     """The method of a stored study; an error that names the classes that are not known here."""
     method: Method | None = rebuild(description)
     if method is None:

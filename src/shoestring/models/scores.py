@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoestring._arrays import Array
-from shoestring.core.scores import LARGEST, standardised as standardised, tamed as tamed
+from shoestring.core.scores import LARGEST, standardise as standardised, tame as tamed
 
 # How far a loss may be beyond the median, in differences of the median to the best.
 _FURTHEST = 3.0
@@ -34,7 +34,7 @@ def normal_scores(losses: Array) -> Array:
 def capped(losses: Array) -> Array:
     """The losses standardised, none worse than the median by more than three times what the best is better.
 
-    Unlike :func:`tamed` it does not change the shape of noise.
+    Unlike :func:`tame` it does not change the shape of noise.
 
     >>> import numpy as np
     >>> from shoestring.models.scores import capped

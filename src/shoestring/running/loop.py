@@ -17,7 +17,7 @@ from shoestring.core.decisions import Done
 from shoestring.core.events import Closing
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.remarks import noted_trial
+from shoestring.core.remarks import note_on_trial
 from shoestring.errors import EverythingFailed, ShoestringError, StorageError
 from shoestring.executors.base import Executor, Session
 from shoestring.executors.inline import Inline
@@ -216,7 +216,7 @@ class Loop:
             return
         self.seconds_used[trial.index] += report.seconds
         if report.remarks is not None:
-            self.journal.put(partial(noted_trial, trial=trial.index, remarks=report.remarks))
+            self.journal.put(partial(note_on_trial, trial=trial.index, remarks=report.remarks))
         # A trial that repeats steps may fail before it is as far as the log; those steps are charged already.
         used = 0 if report.how == "finished" else max(0, report.step - trial.step)
         if report.how == "reading":

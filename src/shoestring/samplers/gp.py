@@ -54,7 +54,7 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
-from shoestring.core.observations import observed
+from shoestring.core.observations import observe
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
@@ -261,7 +261,7 @@ class Surrogate:
             self.acquire = partial(upper_confidence_bound, width=0.0)
         self.feasibility = Feasibility(history, known) if history.goals.constraints else None
         # Only on a grid can a candidate be one that was tried.
-        taken = observed(history).points if history.codec.cells.all() else known.points[:0]
+        taken = observe(history).points if history.codec.cells.all() else known.points[:0]
         self._tried = {row.tobytes() for row in taken.round(_DIGITS)}
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
         leaders, pending = self._leaders(), known.pending
