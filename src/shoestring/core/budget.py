@@ -109,7 +109,7 @@ class Budget(ShownAsTable):
 def format_amount(unit: str, number: float) -> str:
     """An amount of a unit, for people to read.
 
-    >>> counted("steps", 300), counted("evaluations", 1.0), counted("cost", 1)
+    >>> format_amount("steps", 300), format_amount("evaluations", 1.0), format_amount("cost", 1)
     ('300 steps', '1 evaluation', '1 cost')
     """
     return f"{number:g} {unit.removesuffix('s') if number == 1 else unit}"

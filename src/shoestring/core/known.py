@@ -29,13 +29,13 @@ _BATCH = 500
 
 def is_known(history: History, config: Mapping[str, Any]) -> bool:
     """Return whether a configuration was tried, added or enqueued already."""
-    key = Codec.key(history.codec.completed(config))
+    key = Codec.key(history.codec.complete(config))
     return key in history.arm_of or key in map(Codec.key, history.queue)
 
 
 def make_enqueued(history: History, config: Mapping[str, Any], source: str = "") -> Enqueued:
     """Make the event for a configuration to try next; a known configuration is refused."""
-    own = history.codec.completed(config)
+    own = history.codec.complete(config)
     if is_known(history, own):
         arm = history.arm_of.get(Codec.key(own))
         what = "waits in the queue already" if arm is None else f"is that of trial {history.arms[arm].trials[0].index}"
@@ -52,7 +52,7 @@ def make_added(
 
     A single number is the reading of the last step; a list has one reading for each step, a mapping says which.
     """
-    own, last = history.codec.completed(config), history.max_resource or 1
+    own, last = history.codec.complete(config), history.max_resource or 1
     message = "" if failed is None else str(failed) or "it failed elsewhere"
     given = {} if readings is None else readings_by_step(0, last, readings, "a trial of this study")
     if not given and not message:
@@ -228,7 +228,7 @@ def _result(history: History, other: History, trial: TrialRecord, name: str, fil
     config = {key: value for key, value in {**fill, **trial.config}.items() if key in own}
     missing = [key for key in own if key not in config and key not in other.codec.space and _must_be_given(own[key])]
     try:
-        config = history.codec.completed(history.codec.without_inactive(config, fill.keys() - trial.config.keys()))
+        config = history.codec.complete(history.codec.without_inactive(config, fill.keys() - trial.config.keys()))
     except SpaceError as error:
         if missing:
             raise SpaceError(

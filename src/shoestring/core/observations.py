@@ -3,11 +3,11 @@
 They follow from the history alone, and cost a few operations per new event rather than a pass over all arms:
 
 >>> import shoestring as ss
->>> from shoestring.core.observations import observed
+>>> from shoestring.core.observations import observe
 >>> study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random")
 >>> while (grant := study.ask()) is not None:
 ...     study.tell(grant, float(grant.trial))
->>> observed(study.history).losses(1)
+>>> observe(study.history).losses(1)
 array([0., 1., 2.])
 """
 

@@ -155,7 +155,7 @@ def scalarise(z: Array, w: Array) -> Array:
 
     Knowles, ParEGO: a hybrid algorithm with on-line landscape approximation, 2006, equation 2.
 
-    >>> scalarised(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.5, 0.5])).round(3).tolist()
+    >>> scalarise(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.5, 0.5])).round(3).tolist()
     [0.525, 0.275]
     """
     weighted = z * w

@@ -54,7 +54,7 @@ class Attributes(UserDict[str, Any]):
 def shorten_text(text: str) -> str:
     """A text, or its beginning if it is too long to be kept.
 
-    >>> bounded_text("diverged"), len(bounded_text("x" * 50_000)) < 10_100
+    >>> shorten_text("diverged"), len(shorten_text("x" * 50_000)) < 10_100
     ('diverged', True)
     """
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (cut from {len(text):,} characters)"

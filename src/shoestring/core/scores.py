@@ -24,8 +24,8 @@ def tame(losses: Array) -> Array:
     An infinite loss is a little worse than the worst finite one.
 
     >>> import numpy as np
-    >>> from shoestring.core.scores import tamed
-    >>> tamed(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
+    >>> from shoestring.core.scores import tame
+    >>> tame(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
     [-1.2, -0.8, -0.4, 1.2, 1.2]
     """
     finite = np.isfinite(losses)

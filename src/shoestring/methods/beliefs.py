@@ -31,7 +31,7 @@ from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.learning_curves import Pool, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.action_values import Outlook
 from shoestring.models.freeze_thaw import Belief, Mixture, Parameters
-from shoestring.models.freeze_thaw_learning import Readings, likeliest, sampled
+from shoestring.models.freeze_thaw_learning import Readings, likeliest, sample
 from shoestring.models.scores import loss_of_score, normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
@@ -227,7 +227,7 @@ class BeliefState:
             # In log order: the flat place of each reading in ``values``, and its loss.
             self._places, self._losses = np.zeros(0, dtype=np.int64), np.zeros(0)
             self._take(history, self.readings[:fit])
-            self.belief = self._rebuilt_belief(history)
+            self.belief = self._rebuild_belief(history)
         for column in self._take(history, self.readings[self._taken :]):
             self.belief.observe(column)
 
@@ -250,7 +250,7 @@ class BeliefState:
             self._taken += 1
         return columns
 
-    def _rebuilt_belief(self, history: History) -> Mixture:
+    def _rebuild_belief(self, history: History) -> Mixture:
         """The belief given the readings that the parameters are learned from."""
         times = np.arange(1.0, len(self.steps) + 1)
         found = [self.options.prior(self.points.shape[1])]
@@ -262,7 +262,7 @@ class BeliefState:
             if self.options.learn == "ml":
                 found = [likeliest(found[0], readings)]
             else:
-                found = sampled(found[0], readings, _SAMPLES, generator(history.seed, self._fit, "belief"))
+                found = sample(found[0], readings, _SAMPLES, generator(history.seed, self._fit, "belief"))
         return Mixture([Belief(one, self.points, times, self._choices, self._counts) for one in found])
 
     def curve(self, trial: TrialRecord) -> CurveBelief:

@@ -163,7 +163,7 @@ def _before(cls: type | None) -> dict[str, Any]:
     return {option.name: option.metadata["before"] for option in options if "before" in option.metadata}
 
 
-def rebuilt_if_known(description: Mapping[str, Any]) -> Any:
+def rebuild_if_known(description: Mapping[str, Any]) -> Any:
     """Rebuild the method of a description; None if it is unknown or does not fit this version."""
     try:
         return rebuild(description)

@@ -45,7 +45,7 @@ class ExpectedReadings:
         self.keys.append(key)
         self.at, self.points = np.append(self.at, at), np.vstack([self.points, point])
         self.similarity.append(similarity)
-        self._S, self._C = _grown(self._S, k + 1, len(solved)), _grown(self._C, k + 1, self._C.shape[1])
+        self._S, self._C = _grow(self._S, k + 1, len(solved)), _grow(self._C, k + 1, self._C.shape[1])
         self._S[k, : len(solved)], self._C[k] = solved, to_ends
 
     def relate(self, covariance: Array, n: int) -> None:
@@ -78,17 +78,17 @@ class ExpectedReadings:
     def take_in(self, covariance: Array, solved: Array, pivot: float, v: Array) -> None:
         """A new reading: its covariance with the expected ones, and its rows of L and V."""
         k, n = len(self), len(solved)
-        self._S = _grown(self._S, k, n + 1)
+        self._S = _grow(self._S, k, n + 1)
         new = np.array([(c - s[:n] @ solved) / pivot for c, s in zip(covariance, self._S[:k], strict=True)])
         self._S[:k, n] = new
         self._C[:k] -= new[:, None] * v
         self._K -= new[:, None] * new
 
-    def explained(self, noise: Array) -> Array:
+    def explained_variance(self, noise: Array) -> Array:
         """By how much they reduce the variance of each end; ``noise`` (k,) is the variance of theirs."""
         return self._reduction(noise, self._C[: len(self)])
 
-    def explained_elsewhere(self, noise: Array, covariance: Array, V: Array) -> Array:
+    def explained_variance_elsewhere(self, noise: Array, covariance: Array, V: Array) -> Array:
         """The same for what has this prior covariance (k, q) with them and these columns of V (n, q)."""
         return self._reduction(noise, covariance - self._S[: len(self), : len(V)] @ V)
 
@@ -102,7 +102,7 @@ class ExpectedReadings:
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
-def _grown(buffer: Array, rows: int, columns: int) -> Array:
+def _grow(buffer: Array, rows: int, columns: int) -> Array:
     """Make a buffer with room for at least this many rows and columns."""
     high, wide = buffer.shape
     if rows <= high and columns <= wide:

@@ -66,7 +66,7 @@ class Limits:
             return RETRIES if how == "lost" else 0
         return self.retries
 
-    def reached(self, history: History) -> str:
+    def reason_to_stop(self, history: History) -> str:
         """Return why the study is to stop now; empty if it is to go on."""
         if history.lowest is None:
             return ""

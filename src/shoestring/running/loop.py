@@ -56,7 +56,7 @@ def drive(
     """
     check_objective(objective, journal.history.max_resource, journal.history.codec.space)
     journal.sync()
-    reached = limits.reached(journal.history)
+    reached = limits.reason_to_stop(journal.history)
     if journal.history.stopped and not reached:
         journal.stop("")  # it was stopped before, and is run again
     elif reached and not isinstance(journal.peek(), Done):
@@ -119,7 +119,7 @@ class Loop:
                 self.journal.sync()
             self.end_overdue()
             self.drop_taken_over()
-            if (reason := self.limits.reached(self.journal.history)) and not self.journal.history.stopped:
+            if (reason := self.limits.reason_to_stop(self.journal.history)) and not self.journal.history.stopped:
                 self.journal.stop(reason)
             if self.journal.history.stopped:
                 self.stop_all(self.journal.history.stopped)

@@ -60,7 +60,7 @@ from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
 from shoestring.core.weighing import Judges
 from shoestring.models.acquisition import ACQUISITIONS, log_knowledge_gradient, upper_confidence_bound
-from shoestring.models.maximise import climbed, snapped
+from shoestring.models.maximise import climb, snap
 from shoestring.models.scores import loss_of_score
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
@@ -188,7 +188,7 @@ class GaussianProcess:
 
     def _spread(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
         codec = surrogate.history.codec
-        return snapped(latin(rng, self.candidates, codec.dimensions), codec)
+        return snap(latin(rng, self.candidates, codec.dimensions), codec)
 
 
 def margin_now(history: History, margin: float) -> float:
@@ -352,7 +352,7 @@ class Surrogate:
         if self.feasibility is not None:
             losses = self.feasibility.last(losses, self.embed(self.known.points))
         best = self.known.points[ascending(losses)[:top]]
-        return snapped(around(best, rng, m, codec), codec)
+        return snap(around(best, rng, m, codec), codec)
 
     def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:
         """The points behind the local maxima that are reached from the best of them, and the scores of all.
@@ -361,7 +361,7 @@ class Surrogate:
         """
         scores = self.open_score(points)
         top = ascending(-scores)[:climbers]
-        found = climbed(points[top], self.history.codec, self.open_score, self.slope)
+        found = climb(points[top], self.history.codec, self.open_score, self.slope)
         return np.vstack([found, points]), np.concatenate([self.open_score(found), scores])
 
     def open_score(self, points: Array) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.history import History
 from shoestring.core.observations import Observations, observe
-from shoestring.models.scores import capped, normal_scores, standardised, tamed
+from shoestring.models.scores import cap, normal_scores, standardise, tame
 
 Transform = Literal["none", "tame", "cap", "rank"]
 Liar = Literal["min", "mean", "max", "ignore", None]
@@ -150,5 +150,5 @@ def scaled(losses: Array, transform: Transform) -> Array:
     the order.
     """
     if transform in ("tame", "cap"):
-        return tamed(losses) if transform == "tame" else capped(losses)
-    return standardised(normal_scores(losses) if transform == "rank" else losses)
+        return tame(losses) if transform == "tame" else cap(losses)
+    return standardise(normal_scores(losses) if transform == "rank" else losses)

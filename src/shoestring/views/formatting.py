@@ -142,9 +142,9 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 def method_name(description: Mapping[str, Any]) -> str:
     """The name of a method from its description in a log: a registered name if it has one, else its parts.
 
-    >>> from shoestring.methods.registry import described, named
+    >>> from shoestring.methods.registry import describe, named
     >>> from shoestring.views.formatting import method_name
-    >>> method_name(described(named("asha"))), method_name({"class": "mine:Method"})
+    >>> method_name(describe(named("asha"))), method_name({"class": "mine:Method"})
     ('asha', 'mine:Method')
     """
     for name in names():
