@@ -13,6 +13,7 @@ from shoestring.core.event_log import EventLog
 from shoestring.core.events import Mode, Rule
 from shoestring.core.known import Initial
 from shoestring.core.recommendation import DEFAULT_RULE
+from shoestring.methods.opening import check_options
 from shoestring.objectives.checks import check_objective, place_of
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
@@ -74,6 +75,7 @@ def tune(
     (100, True)
     """
     refuse_while_loading()
+    check_options(mode, max_resource, seed)
     check_objective(objective, max_resource, as_space(space))
     read_options(options)[1].check_for(len(objectives) if isinstance(objectives, Mapping) else 0)
     study = Study(

@@ -141,15 +141,23 @@ def _number(what: str, given: Any, goals: Goals | None = None) -> float:
     if given is None and what == "the reading":
         raise ReadingError(_NONE)
     if isinstance(given, (str, bytes, bool)) or given is None:
-        raise ReadingError(f"{what} is {brief(given)}, not a number")
+        raise ReadingError(f"{what} is {brief(given)}, not a number{_instead(given, goals)}")
     try:
         number = _as_float(given)
     except Exception:  # any error that a foreign type raises when it cannot be converted
-        instead = f"; give {_example(goals)}" if isinstance(given, (Mapping, tuple, list)) else ""
-        raise ReadingError(f"{what} is {brief(given)}, not a number{instead}") from None
+        raise ReadingError(f"{what} is {brief(given)}, not a number{_instead(given, goals)}") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
     return number
+
+
+def _instead(given: Any, goals: Goals | None) -> str:
+    """Say what to give in place of something that is not a number."""
+    if isinstance(given, (Mapping, tuple, list)):
+        return f"; give {_example(goals)}"
+    if isinstance(given, (str, bytes)):
+        return "; convert it with float(...)"
+    return "; give one number, such as its mean" if hasattr(given, "mean") else ""
 
 
 def _as_float(given: Any) -> float:
