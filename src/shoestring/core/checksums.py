@@ -79,7 +79,7 @@ class Ends:
     def link(self, study: int, position: int, look: Callable[[int, int], str | None]) -> str:
         """Return the link of the event at a position: the checksum of the one before, or the name of the study.
 
-        What is not known is looked up: ``look(study, position)`` is a stored checksum, at position -1 the name.
+        An unknown link is looked up: ``look(study, position)`` is a stored checksum, at position -1 the name.
         """
         known, link = self._known.get(study, (-1, ""))
         if known == position:

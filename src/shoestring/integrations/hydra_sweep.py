@@ -69,7 +69,7 @@ def parameters_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """The parameters that vary, by the key of their override, and the overrides that all jobs have.
 
-    What is typed counts instead of what the configuration says.
+    An override on the command line counts instead of the one in the configuration.
     """
     parser = OverridesParser.create(config_loader=config_loader)
     varied: dict[str, Any] = {}
