@@ -73,7 +73,7 @@ def entropies(fantasy: Fantasy, draws: Array) -> Array:
 
 
 def expected_entropy(mu: Array, C: Array, shift: Array, draws: Array) -> float:
-    """The expected entropy of the place of the minimum of N(mu, C), after a reading; its deviation moves mu by shift."""
+    """The expected entropy of the place of the minimum of N(mu, C), after a reading that moves mu by shift."""
     nodes, weights = np.array(gauss_hermite(_NODES)).T
     values, vectors = np.linalg.eigh(C - np.outer(shift, shift))
     around = mu + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T @ vectors.T
