@@ -7,6 +7,7 @@ Also what is beyond the papers (``--table rules``) and what a round costs (``--t
     python benchmarks/costly_feedback.py --table rules --seeds 40
     python benchmarks/costly_feedback.py --table cost
     python benchmarks/costly_feedback.py --table 1 --seeds 3         # the self-tuning network and Figure 3; needs torch
+    python benchmarks/costly_feedback.py --table 1-dense --seeds 40  # five of its schedules; needs torch
     python benchmarks/costly_feedback.py --table 2 --seeds 10        # contrastive learning; needs torch
     python benchmarks/costly_feedback.py --table quotas --seeds 10   # two quotas, L_T, and the bounds of the theorems
     python benchmarks/costly_feedback.py --table lcb-ucb --seeds 200 # the rule that is sure of its choice
@@ -313,6 +314,7 @@ def _draw_model(axes: Any, tuner: online.OnlineTuner, rewards: Array) -> None:
 
 TABLES = {
     "1": self_tuning.table,
+    "1-dense": self_tuning.dense,
     "2": contrastive.table,
     "A1": table_a1,
     "A2": table_a2,
