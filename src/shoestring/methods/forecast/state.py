@@ -181,7 +181,7 @@ class ForecastState:
 
     def forecasts_of_readings(self) -> Forecasts:
         """Forecasts without what is imputed."""
-        return self._forecasts(self.readings.process.observed(), self.readings.columns, self.readings.losses)
+        return self._forecasts(self.readings.process.without_expected(), self.readings.columns, self.readings.losses)
 
     def forecasts_by_ends(self) -> Forecasts:
         """Forecasts from the trials that were trained to their end, and from no other reading."""
