@@ -37,6 +37,11 @@ _DRAWS = 1000
 _LOST = "planned configurations lost to random ones; the rest of the plan is dropped"
 
 Verdict = Literal["pending", "passed", "lost"]
+_IN_WORDS: dict[Verdict, str] = {
+    "pending": "not yet compared with random ones",
+    "passed": "the first ones did not lose to random ones",
+    "lost": "they lost to random ones, so the rest is dropped",
+}
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,18 @@ def origin_of(history: History, trial: TrialRecord) -> str:
     """Return where the configuration of a trial was planned from; empty if it is not one of the plan."""
     entry = _entries(history).get(Codec.key(trial.config))
     return "" if entry is None or history.arms[trial.arm].given else str(entry["origin"])
+
+
+def plan_in_words(history: History) -> str:
+    """Say where the plan is from, how much of it was tried, and what the check said; empty without a plan."""
+    entries = _entries(history).values()
+    if not entries:
+        return ""
+    past = len({entry["origin"] for entry in entries} - {GUESS})
+    origins = ["the guess"] if any(entry["origin"] == GUESS for entry in entries) else []
+    origins += [f"{past} past stud{'y' if past == 1 else 'ies'}"] if past else []
+    tried = f"{len(_planned_arms(history))} of {len(entries)} configurations from {' and '.join(origins)} tried"
+    return f"{tried}; {_IN_WORDS[verdict(history)]}"
 
 
 def _entries(history: History) -> dict[Any, Mapping[str, Any]]:
