@@ -1,9 +1,10 @@
 """The plan of a study: configurations from its user's past or guess, and the check whether they are any good.
 
 The plan is in the opening event, so nothing of what it was made from is needed again. Its configurations take turns
-with random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If both
-planned ones lost to both random ones, the rest of the plan is dropped, and two more random configurations make up for
-the loss. Otherwise the rest follows: the first five at once, further ones while little of the budget is used.
+with random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If a planned
+one is the best of them, the rest follows: the first five at once, further ones while little of the budget is used. If a
+random one is, the rest of the plan is dropped; and if both planned ones lost to both random ones, two more random
+configurations make up for the loss.
 
 While the check cannot speak, because workers are still at the four, the method chooses by itself. So with many workers
 the first planned configurations start at once and the others once the first values are there.
@@ -36,10 +37,11 @@ _DRAWS = 1000
 
 _LOST = "planned configurations lost to random ones; the rest of the plan is dropped"
 
-Verdict = Literal["pending", "passed", "lost"]
+Verdict = Literal["pending", "passed", "beaten", "lost"]
 _IN_WORDS: dict[Verdict, str] = {
     "pending": "not yet compared with random ones",
-    "passed": "the first ones did not lose to random ones",
+    "passed": "the best of the first ones is better than random ones",
+    "beaten": "a random one was better than the first ones, so the rest is dropped",
     "lost": "they lost to random ones, so the rest is dropped",
 }
 
@@ -77,13 +79,13 @@ def _turn(history: History) -> Given | None:
     found = verdict(history)
     if found == "lost":
         return _random(history, _LOST) if _since_the_check(history) < _COMPARED else None
-    if found == "pending" or place is None or (len(started) >= FIRST and _used_share(history) >= _SHARE):
+    if found != "passed" or place is None or (len(started) >= FIRST and _used_share(history) >= _SHARE):
         return None
-    return _take_planned(history, place, ": the first ones did not lose to random ones")
+    return _take_planned(history, place, ": the best of the first ones is better than random ones")
 
 
 def verdict(history: History) -> Verdict:
-    """Return whether both of the first planned configurations lost to both of the first random ones.
+    """Compare the first two planned configurations with the first two random ones: which is the best, which the worst.
 
     They are compared by the best loss so far at the first step to which all four were trained, and with several
     objectives by the sum of their ranks there. What failed before it, or violates a constraint, lost to what did not.
@@ -97,7 +99,8 @@ def verdict(history: History) -> Verdict:
         return "pending"
     ordered = [sorted(values) for values in zip(*known, strict=True)]
     ranks = [sum(map(bisect_left, ordered, losses)) for losses in known]
-    return "lost" if min(ranks[:_COMPARED]) > max(ranks[_COMPARED:]) else "passed"
+    best, others = min(ranks[:_COMPARED]), ranks[_COMPARED:]
+    return "passed" if best <= min(others) else "lost" if best > max(others) else "beaten"
 
 
 def origin_of(history: History, trial: TrialRecord) -> str:
