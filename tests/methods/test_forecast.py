@@ -124,7 +124,7 @@ def test_promised_readings_narrow_the_forecast_and_are_taken_back():
     for name in ("out", "also out"):
         process.expect(name, 1, None, rng.random(3))
     promised = forecast(process, w, scale)
-    np.testing.assert_array_equal(forecast(process.observed(), w, scale)[1], deviation)
+    np.testing.assert_array_equal(forecast(process.without_expected(), w, scale)[1], deviation)
     for name in ("in", "out", "also out"):
         process.forget(name)
     np.testing.assert_array_equal(promised[0], mean)

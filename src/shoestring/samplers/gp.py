@@ -54,13 +54,13 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
-from shoestring.core.observations import observed
+from shoestring.core.observations import observe
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
 from shoestring.core.weighing import Judges
 from shoestring.models.acquisition import ACQUISITIONS, log_knowledge_gradient, upper_confidence_bound
-from shoestring.models.maximise import climbed, snapped
+from shoestring.models.maximise import climb, snap
 from shoestring.models.scores import loss_of_score
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
@@ -192,7 +192,7 @@ class GaussianProcess:
 
     def _spread(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
         codec = surrogate.history.codec
-        return snapped(latin(rng, self.candidates, codec.dimensions), codec)
+        return snap(latin(rng, self.candidates, codec.dimensions), codec)
 
 
 def margin_now(history: History, margin: float) -> float:
@@ -265,7 +265,7 @@ class Surrogate:
             self.acquire = partial(upper_confidence_bound, width=0.0)
         self.feasibility = Feasibility(history, known) if history.goals.constraints else None
         # Only on a grid can a candidate be one that was tried.
-        taken = observed(history).points if history.codec.cells.all() else known.points[:0]
+        taken = observe(history).points if history.codec.cells.all() else known.points[:0]
         self._tried = {row.tobytes() for row in taken.round(_DIGITS)}
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
         leaders, pending = self._leaders(), known.pending
@@ -356,7 +356,7 @@ class Surrogate:
         if self.feasibility is not None:
             losses = self.feasibility.last(losses, self.embed(self.known.points))
         best = self.known.points[ascending(losses)[:top]]
-        return snapped(around(best, rng, m, codec), codec)
+        return snap(around(best, rng, m, codec), codec)
 
     def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:
         """The points behind the local maxima that are reached from the best of them, and the scores of all.
@@ -365,7 +365,7 @@ class Surrogate:
         """
         scores = self.open_score(points)
         top = ascending(-scores)[:climbers]
-        found = climbed(points[top], self.history.codec, self.open_score, self.slope)
+        found = climb(points[top], self.history.codec, self.open_score, self.slope)
         return np.vstack([found, points]), np.concatenate([self.open_score(found), scores])
 
     def open_score(self, points: Array) -> Array:

@@ -170,7 +170,7 @@ class ForecastState:
 
     def forecasts_of_readings(self) -> Forecasts:
         """Forecasts without what is imputed."""
-        return self._forecasts(self.readings.process.observed(), self.readings.columns, self.readings.losses)
+        return self._forecasts(self.readings.process.without_expected(), self.readings.columns, self.readings.losses)
 
     def _forecasts(self, process: CurveProcess, places: Codes, losses: Array) -> Forecasts:
         columns = self.columns
