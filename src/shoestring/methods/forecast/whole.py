@@ -17,7 +17,7 @@ import numpy as np
 
 from shoestring.core.decisions import Proposal, Start
 from shoestring.core.history import History
-from shoestring.core.observations import observed
+from shoestring.core.observations import observe
 from shoestring.methods.forecast.proposals import random_start
 from shoestring.methods.forecast.state import DecidedBy, ForecastState
 from shoestring.methods.learning_curves import remaining_steps
@@ -63,7 +63,7 @@ def _are_ahead(state: ForecastState) -> bool:
 
 def _by_ends(history: History, rng: np.random.Generator, state: ForecastState) -> Proposal | None:
     """Propose by a Gaussian process of the ends alone; None if all its candidates were tried."""
-    seen, arms = observed(history), np.array(list(state.ends), dtype=np.int64)
+    seen, arms = observe(history), np.array(list(state.ends), dtype=np.int64)
     running = [trial.arm for trial in history.running.values() if trial.until == state.last]
     losses = np.array(list(state.ends.values()))
     known = TrainingSet(
