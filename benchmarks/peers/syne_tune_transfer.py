@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pandas
@@ -24,7 +25,7 @@ from syne_tune.optimizer.schedulers.transfer_learning.zero_shot import ZeroShotT
 KINDS = {("int", True): lograndint, ("int", False): randint, ("float", True): loguniform, ("float", False): uniform}
 
 
-def scheduler_of(given, space):
+def scheduler_of(given: dict[str, Any], space: dict[str, Any]) -> Any:
     past = {
         str(number): TransferLearningTaskEvaluations(
             space, pandas.DataFrame(study["configs"]), ["error"], np.array(study["errors"])[:, None, :, None]

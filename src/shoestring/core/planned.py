@@ -3,8 +3,8 @@
 The plan is in the opening event, so nothing of what it was made from is needed again. Its configurations take turns
 with random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If a planned
 one is the best of them, the rest follows: the first five at once, further ones while little of the budget is used. If a
-random one is, the rest of the plan is dropped; and if both planned ones lost to both random ones, two more random
-configurations make up for the loss.
+random one is, the rest of the plan is dropped and the next configuration is random; if both planned ones lost to both
+random ones, the next two are, which makes up for the loss.
 
 While the check cannot speak, because workers are still at the four, the method chooses by itself. So with many workers
 the first planned configurations start at once and the others once the first values are there.
@@ -35,9 +35,12 @@ FIRST, _SHARE = 5, 1 / 8
 # How often a random configuration is drawn, until one is neither tried nor planned.
 _DRAWS = 1000
 
-_LOST = "planned configurations lost to random ones; the rest of the plan is dropped"
-
 Verdict = Literal["pending", "passed", "beaten", "lost"]
+# Where the rest of the plan is dropped: how many random configurations follow, and why.
+_DROPPED: dict[Verdict, tuple[int, str]] = {
+    "beaten": (1, "a random configuration was better than the planned ones; the rest of the plan is dropped"),
+    "lost": (_COMPARED, "planned configurations lost to random ones; the rest of the plan is dropped"),
+}
 _IN_WORDS: dict[Verdict, str] = {
     "pending": "not yet compared with random ones",
     "passed": "the best of the first ones is better than random ones",
@@ -77,9 +80,10 @@ def _turn(history: History) -> Given | None:
     if others < _COMPARED:
         return _random(history, "to compare planned configurations with it")
     found = verdict(history)
-    if found == "lost":
-        return _random(history, _LOST) if _since_the_check(history) < _COMPARED else None
-    if found != "passed" or place is None or (len(started) >= FIRST and _used_share(history) >= _SHARE):
+    if found in _DROPPED:
+        count, why = _DROPPED[found]
+        return _random(history, why, first=False) if _since_the_check(history) < count else None
+    if found == "pending" or place is None or (len(started) >= FIRST and _used_share(history) >= _SHARE):
         return None
     return _take_planned(history, place, ": the best of the first ones is better than random ones")
 
@@ -149,14 +153,14 @@ def _take_planned(history: History, place: int, why: str) -> Given:
     return Given(deep_copy(entry["config"]), reason, {"planned": place + 1, "origin": origin}, place < FIRST)
 
 
-def _random(history: History, why: str) -> Given | None:
+def _random(history: History, why: str, first: bool = True) -> Given | None:
     """A random configuration that is neither tried nor planned; None if none is found."""
     rng = generator(history.seed, len(history.grants), "beside the plan")
     for _ in range(_DRAWS):
         config = random_config(history, rng)
         key = Codec.key(config)
         if key not in tried(history) and key not in _entries(history):
-            return Given(config, f"drawn at random: {why}", first=True)
+            return Given(config, f"drawn at random: {why}", first=first)
     return None
 
 
