@@ -212,10 +212,10 @@ def _final(trial: Any, reported: Reading | None, objectives: Sequence[str]) -> R
 
 def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
     """The values of Optuna's constraints as metrics, ``constraint_0`` or ``constraint_NAME``; 0 or less is feasible."""
-    known = dict(enumerate(attributes.get(_CONSTRAINTS) or ()))
-    named = {key.removeprefix(f"{_CONSTRAINTS}:"): value for key, value in attributes.items()
-             if key.startswith(f"{_CONSTRAINTS}:")}  # fmt: skip
-    return {f"constraint_{name}": float(value) for name, value in {**known, **named}.items()}
+    found = {str(place): value for place, value in enumerate(attributes.get(_CONSTRAINTS) or ())}
+    own = f"{_CONSTRAINTS}:"
+    found |= {key.removeprefix(own): value for key, value in attributes.items() if key.startswith(own)}
+    return {f"constraint_{name}": float(value) for name, value in found.items()}
 
 
 def _is_metric(name: str, value: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoestring.core.budget import UNITS
 from shoestring.errors import BudgetError
-from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thin
+from shoestring.plots.picture import Bars, Dots, Line, Mark, Panel, Picture, bar_range, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, category, scale
 from shoestring.views.formatting import amount, number
@@ -52,7 +52,7 @@ class OptimisationHistory:
         spent, best = [self.spent[i] for i in turns], [self.best[i] for i in turns]
         violating = set(self.violating)
         kept = [i for i in range(len(self.values)) if i not in violating]
-        marks = [
+        marks: list[Mark] = [
             *self._dots(self.violating, STATE_STYLES["failed"].color, "violates a constraint"),
             *self._dots(kept, STATE_STYLES["paused"].color, "reading"),
             Line(
@@ -77,7 +77,8 @@ class OptimisationHistory:
 
     def _dots(self, places: Sequence[int], color: str, label: str) -> list[Dots]:
         shown = places[thin(len(places))]
-        spent, values, trials = ([column[i] for i in shown] for column in (self.spent, self.values, self.trials))
+        spent, values = ([column[i] for i in shown] for column in (self.spent, self.values))
+        trials = [self.trials[i] for i in shown]
         return [Dots(spent, values, color, label, opacity=0.8, keys=trials)] if shown else []
 
 
