@@ -21,7 +21,7 @@ import numpy as np
 
 from shoestring._arrays import Array, Mask
 from shoestring.core.history import FAILED, History
-from shoestring.core.scores import tamed
+from shoestring.core.scores import tame
 from shoestring.core.weighing import level
 from shoestring.models.acquisition import log_expected_improvement
 from shoestring.samplers.candidates import embedding
@@ -65,10 +65,10 @@ class Feasibility:
         there = np.flatnonzero(~np.isnan(found))
         points, found = known.points[there], found[there]
         n = refit_size(len(there))
-        scores = tamed(np.append(found, bound))
+        scores = tame(np.append(found, bound))
         chosen = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_KNOWN)  # those near the bound say most about it
         Z, y = self.embed(points[chosen]), scores[:-1][chosen]
-        parameters = self._learned(points[:n], tamed(np.append(found[:n], bound)), kept)
+        parameters = self._learned(points[:n], tame(np.append(found[:n], bound)), kept)
         return _Bounded(Process.given(Z, y, self.embed.axis, parameters), float(scores[-1]))
 
     def _learned(self, points: Array, scores: Array, kept: dict[bytes, Parameters]) -> Parameters:
