@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shoestring.core.front import FrontPoint, updated_front
+from shoestring.core.front import FrontPoint, update_front
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.views.formatting import number, values_line
 from shoestring.views.progress import losses_that_count
@@ -126,7 +126,7 @@ def _joined_front(trace: Trace) -> Iterator[str]:
     for trial, step, _ in trace.history.readings:
         reading = trial.readings[step]
         new = FrontPoint(goals.losses(reading), trial, step)
-        front = updated_front(front, new) if trial.is_feasible(step) else front
+        front = update_front(front, new) if trial.is_feasible(step) else front
         joined = any(point is new for point in front)
         yield f"joined the front: {values_line(goals.values(reading))}" if joined else ""
 
