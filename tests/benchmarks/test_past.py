@@ -7,7 +7,7 @@ import shoestring as ss
 from benchmarks.harness.common import Options
 from benchmarks.suites.past import peers
 from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
-from benchmarks.suites.past.settings import MISLEADING, NONE, PAST, drawn, given, others
+from benchmarks.suites.past.settings import NEGATED, NONE, PAST, drawn, given, others
 from benchmarks.suites.past.tables import budget_without, measured
 from shoestring.core.history import History
 
@@ -58,7 +58,7 @@ def test_the_task_itself_is_never_in_its_past():
 
 def test_a_past_is_given_as_a_storage():
     assert given(TASKS, TASKS[0], NONE, 0) == {}
-    for setting in (PAST[3], MISLEADING[0]):
+    for setting in (PAST[3], NEGATED):
         storage = given(TASKS, TASKS[0], setting, 0)["past"]
         assert len(storage.studies()) == 2
     assert stored([]).studies() == []

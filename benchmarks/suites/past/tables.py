@@ -11,7 +11,7 @@ from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.past import families, peers
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import AT25, GUESSES, MISLEADING, NONE, PAST, TASKS, Setting, drawn, regret
+from benchmarks.suites.past.settings import AT25, GUESSES, NEGATED, NONE, PAST, TASKS, WORST, Setting, drawn, regret
 
 # Seeds that no choice was made on.
 FIRST_SEED = 960
@@ -22,12 +22,13 @@ LONGER = (20, 40)
 
 def yahpo(options: Options) -> list[Row]:
     """One task of the surrogate left out: regret, and the difference to no past."""
-    return list(_rows(measured("yahpo", families.yahpo_lcbench(), (NONE, *PAST), TRAININGS, options), "trainings"))
+    settings = (NONE, *PAST, NEGATED)
+    return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
 
 
 def misleading(options: Options) -> list[Row]:
-    """Pasts that mislead on the surrogate, and a mediocre guess."""
-    settings = (NONE, *MISLEADING, AT25)
+    """A past that knows bad configurations alone, and a mediocre guess."""
+    settings = (NONE, WORST, AT25)
     return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
 
 
@@ -75,13 +76,13 @@ def _guessed(tasks: Sequence[Task]) -> list[Task]:
 
 def lcbench(options: Options) -> list[Row]:
     """One recorded table left out: regret, and the difference to no past."""
-    settings = (NONE, *PAST, *MISLEADING)
+    settings = (NONE, *PAST, NEGATED, WORST)
     return list(_rows(measured("lcbench", families.lcbench(), settings, TRAININGS, options), "trainings"))
 
 
 def black_boxes(options: Options) -> list[Row]:
     """One black box of a family left out: regret, and the difference to no past."""
-    settings = (NONE, PAST[0], PAST[3], *(Setting(each.label, each.kind, None) for each in MISLEADING))
+    settings = (NONE, PAST[0], PAST[3], *(Setting(each.label, each.kind, None) for each in (NEGATED, WORST)))
     parts = [measured("black boxes", tasks, settings, EVALUATIONS, options) for tasks in families.black_boxes()]
     weights = [len(tasks) for tasks in families.black_boxes()]
     both = {key: np.average([part[key] for part in parts], axis=0, weights=weights).tolist() for key in parts[0]}
