@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.harness import pictures
 from benchmarks.harness.common import Options, Unavailable
-from benchmarks.suites.early_readings import comparison, crossing, ours, peers
+from benchmarks.suites.early_readings import comparison, crossing, ours, peers, prices
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
 from benchmarks.tasks import yahpo_lcbench as surrogate
 
@@ -232,6 +232,28 @@ class TestComparison:
     def test_a_quick_run_has_all_its_rows(self, played):
         rows = {line.name for line in comparison.epochs(Options(1, quick=True))}
         assert {"random, 2 trainings: regret", "auto, 5 trainings: rank"} <= rows
+
+
+class TestPrices:
+    def test_a_regret_is_reached_between_two_budgets_on_a_log_scale(self):
+        assert prices.seconds_for(0.5, (2, 8), [1.0, 0.0]) == 4.0
+        assert prices.seconds_for(2.0, (2, 8), [1.0, 0.0]) == 2.0, "the smallest budget is enough"
+        assert prices.seconds_for(-1.0, (2, 8), [1.0, 0.0]) == 8.0, "no budget is"
+
+    def test_half_of_the_seconds_with_an_error_over_seeds(self):
+        blind = np.array([[0.9, 0.6, 0.3], [0.7, 0.4, 0.1]])
+        seeing = np.hstack([blind[:, 1:], blind[:, 2:] - 0.3])
+        line = prices.share_of_seconds("share", (5, 10, 20), 10, seeing, blind)
+        assert (line.measured, line.n) == (pytest.approx(0.5), 2)
+        assert line.error == pytest.approx(0.0, abs=1e-9)
+
+    def test_a_quick_run_compares_the_default_with_itself(self, played, monkeypatch):
+        monkeypatch.setattr(prices, "names", lambda: ("a task",))
+        monkeypatch.setattr(prices, "references", lambda: {"a task": REFERENCE})
+        rows = {line.name: line for line in prices.table(Options(1, quick=True))}
+        assert rows["auto - blind to prices, 5 trainings"].measured == pytest.approx(
+            rows["auto, 5 trainings: regret"].measured - rows["blind to prices, 5 trainings: regret"].measured
+        )
 
 
 def test_crossing_curves_cross_and_the_recommended_value_has_no_noise():

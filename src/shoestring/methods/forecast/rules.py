@@ -63,6 +63,7 @@ class Forecast:
     eta: float = 3
     trust: Literal["learned", "blind"] = field(default="learned", metadata={"before": "blind"})
     by_gp: float = field(default=0.5, metadata={"before": 0.0})
+    prices: Literal["measured", "alike"] = "measured"
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -158,7 +159,7 @@ class Forecast:
     ) -> Decision:
         """(3) The largest expected improvement at T per step to the next milestone."""
         columns, unit = state.columns, scarcest(history)
-        measured = measured_prices(columns.trials, unit)
+        measured = measured_prices(columns.trials, unit if self.prices == "measured" else "steps")
         per_evaluation = remaining_steps(history) / max(history.ledger.free("evaluations"), 1)
         price = steps_to_buy(columns, state.last, state.first, per_evaluation) * step_prices(
             measured, columns.points, state.embed
