@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 import shoestring as ss
 from shoestring.cli import main
+from shoestring.errors import StudyNotFound
 from tests.pictures import image_folder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -214,8 +216,9 @@ def test_a_contest_that_was_killed_goes_on_to_its_last_round(tmp_path):
     killed, storage = start(tmp_path, "boes_contest.py", *words), tmp_path / "boes_contest.db"
     deadline = time.monotonic() + 60
     while killed.poll() is None and time.monotonic() < deadline:
-        if storage.exists() and any(trial.step for trial in ss.Study.load(storage, "preliminary-0").trials):
-            break
+        with suppress(StudyNotFound):  # the file is there before its first study is
+            if storage.exists() and any(trial.step for trial in ss.Study.load(storage, "preliminary-0").trials):
+                break
         time.sleep(0.05)
     killed.kill()
     killed.communicate(timeout=60)

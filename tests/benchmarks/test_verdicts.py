@@ -51,7 +51,7 @@ def test_a_claim_has_a_verdict_a_command_n_and_a_commit(claim):
 
 def test_a_refutation_is_a_proof_or_the_papers_own_setting():
     """A row is listed here once it was checked to be one of the two."""
-    assert [row[0] for row in CLAIMS if row[1] == "refuted"] == ["Lemma 1"]
+    assert [row[0] for row in CLAIMS if row[1] == "refuted"] == ["Lemma 1 (2020)"]
 
 
 def test_what_version_0_1_measured_says_so_in_the_summary():

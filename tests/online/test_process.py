@@ -85,6 +85,22 @@ def test_a_round_without_a_reading_shrinks_the_mean_and_raises_the_variance():
     np.testing.assert_allclose(model.variance, (1 - rate) * variance + rate * 2.5, rtol=1e-12)
 
 
+def test_the_information_of_readings_follows_from_their_predictive_variances():
+    """Lemma 3 of the version with proofs, with rounds that are not looked at in between."""
+    rng = np.random.default_rng(5)
+    process = TimeVaryingProcess(Kernel("matern32", 0.2), Forgetting(0.05), 0.01)
+    readings = random_readings(rng, 30, 80)
+    joint = process.kernel(readings.points, readings.points)
+    joint = joint * process.drift(np.abs(readings.rounds[:, None] - readings.rounds[None]))
+    information = 0.5 * np.linalg.slogdet(np.eye(30) + joint / process.noise)[1]
+    model, summed = ArmFilter(process.kernel(GRID, GRID), 0.05, process.noise), 0.0
+    for point, when, value in zip(readings.points, readings.rounds, readings.values, strict=True):
+        arm = int(np.flatnonzero((point == GRID).all(axis=1))[0])
+        summed += 0.5 * np.log1p(model.predict(int(when))[1][arm] / process.noise)
+        model.observe(arm, int(when), value)
+    assert summed == pytest.approx(information, rel=1e-9)
+
+
 def test_the_ranking_can_change_between_readings():
     """Lemma 1 of the version with proofs says it cannot; the code must not rely on it."""
     kernel = Kernel("independent", 1.0)

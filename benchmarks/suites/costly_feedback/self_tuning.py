@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ SCHEDULES = {
 STATIC = [name for name in SCHEDULES if name.startswith("static")]
 WHAT = ("validation loss", "validation accuracy", "test loss", "test accuracy", "seconds", "looks", "tuned")
 SHOWN = (TUNED, "switching", "GP-UCB, Ber(0.2)", "CE-GP-UCB, κ=0.8")
+DENSE = ("static: never tune", "switching", "CE-GP-UCB, κ=0.7", "CE-GP-UCB, κ=0.8")
+DIFFERENCES = ("validation loss", "test loss", "test accuracy")
 CURVES = ("validation loss", "dropout 1", "dropout 2", "rotation", "brightness", "noise")
 
 
@@ -78,11 +81,7 @@ def table(options: Options) -> list[Row]:
     """Table 1: a self-tuning network under fixed, switching and online schedules; time over that of never tuning"""
     names = list(SCHEDULES)[:: 7 if options.quick else 1]
     seeds = range(1 if options.quick else options.seeds)
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for seed in seeds:  # the outer loop, so that a run that is cut short has whole seeds
-        for name in names:
-            place = key("self-tuning network with decay", seed, name, **SETTING)
-            found[name].append(runs().get(place, lambda: played(name, seed)))  # noqa: B023
+    found = _all(names, seeds)
     if not options.quick:
         found["grid search"] = [_grid([found[name][i] for name in STATIC]) for i in range(len(seeds))]
         _draw(found, options)
@@ -97,6 +96,28 @@ def table(options: Options) -> list[Row]:
             rows.append(
                 row(f"{name} − always: test accuracy", [a["test accuracy"] - b["test accuracy"] for a, b in pairs])
             )
+    return rows
+
+
+def _all(names: Sequence[str], seeds: range) -> dict[str, list[dict[str, Any]]]:
+    """The numbers of schedules by name and seed; finished runs are kept."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for seed in seeds:  # the outer loop, so that a run that is cut short has whole seeds
+        for name in names:
+            place = key("self-tuning network with decay", seed, name, **SETTING)
+            found[name].append(runs().get(place, lambda: played(name, seed)))  # noqa: B023
+    return found
+
+
+def dense(options: Options) -> list[Row]:
+    """Is dense tuning sub-optimal: fewer schedules with more seeds; differences to tuning in every round, paired"""
+    names, seeds = DENSE[: 2 if options.quick else None], range(1 if options.quick else options.seeds)
+    found = _all([TUNED, *names], seeds)
+    rows = [row(f"{name}: {what}", [run[what] for run in each]) for name, each in found.items() for what in WHAT]
+    for name in names:
+        for what in DIFFERENCES:
+            pairs = zip(found[name], found[TUNED], strict=True)
+            rows.append(row(f"{name} − always: {what}", [one[what] - other[what] for one, other in pairs]))
     return rows
 
 

@@ -7,8 +7,10 @@ Also what is beyond the papers (``--table rules``) and what a round costs (``--t
     python benchmarks/costly_feedback.py --table rules --seeds 40
     python benchmarks/costly_feedback.py --table cost
     python benchmarks/costly_feedback.py --table 1 --seeds 3         # the self-tuning network and Figure 3; needs torch
+    python benchmarks/costly_feedback.py --table 1-dense --seeds 40  # five of its schedules; needs torch
     python benchmarks/costly_feedback.py --table 2 --seeds 10        # contrastive learning; needs torch
     python benchmarks/costly_feedback.py --table quotas --seeds 10   # two quotas, L_T, and the bounds of the theorems
+    python benchmarks/costly_feedback.py --table lcb-ucb --seeds 200 # the rule that is sure of its choice
     python benchmarks/costly_feedback.py --figure 1 --seeds 20
     python benchmarks/costly_feedback.py --figure A2 --seeds 5       # also A1
     python benchmarks/costly_feedback.py --figure A3
@@ -312,9 +314,11 @@ def _draw_model(axes: Any, tuner: online.OnlineTuner, rewards: Array) -> None:
 
 TABLES = {
     "1": self_tuning.table,
+    "1-dense": self_tuning.dense,
     "2": contrastive.table,
     "A1": table_a1,
     "A2": table_a2,
+    "lcb-ucb": bounds.lcb_ucb,
     "quotas": bounds.table,
     "rules": table_rules,
     "cost": table_cost,

@@ -5,6 +5,7 @@
     python benchmarks/sub_sampling.py --table hartmann     # 50 seeds
     python benchmarks/sub_sampling.py --table decision
     python benchmarks/sub_sampling.py --table 3            # architecture search, 20 seeds
+    python benchmarks/sub_sampling.py --table 5            # PPO on CartPole, 15 seeds (50 minutes)
     python benchmarks/sub_sampling.py --table 7            # 32 virtual workers, equal duration, 10 seeds
     python benchmarks/sub_sampling.py --table accountings  # BOSS and BOHB: ten brackets, and equal steps, 60 seeds
     python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 20 seeds
@@ -22,6 +23,7 @@ from __future__ import annotations
 from benchmarks.harness.common import main
 from benchmarks.suites.sub_sampling import (
     accountings,
+    cartpole,
     curves,
     decisions,
     duration,
@@ -37,6 +39,7 @@ from benchmarks.suites.sub_sampling import (
 TABLES = {
     "1": table1.table,
     "3": networks.table,
+    "5": cartpole.table,
     "7": duration.table,
     "accountings": accountings.table,
     "liars": duration.liars,

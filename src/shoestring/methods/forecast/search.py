@@ -16,7 +16,7 @@ from shoestring.core.history import History
 from shoestring.methods.forecast.forecasts import Forecasts
 from shoestring.methods.forecast.proposals import New
 from shoestring.methods.forecast.state import ForecastState
-from shoestring.models.maximise import snapped
+from shoestring.models.maximise import snap
 from shoestring.samplers.candidates import first_free, latin
 from shoestring.samplers.gp import Surrogate, ascending, margin_now
 from shoestring.samplers.training import TrainingSet
@@ -51,7 +51,7 @@ def by_second_process(
     none = columns.points[:0]
     known = TrainingSet(state.last, fitted, columns.points[fitted], forecasts.mean[fitted], failed=none, pending=none)
     surrogate = Surrogate(history, known, "none", "log-ei", warp=True, margin=margin_now(history, _MARGIN))
-    wide = snapped(latin(rng, _CANDIDATES, codec.dimensions), codec)
+    wide = snap(latin(rng, _CANDIDATES, codec.dimensions), codec)
     points, scores = surrogate.searched(np.vstack([wide, surrogate.near_best(rng, _CANDIDATES)]))
     chosen = first_free(points, ascending(-scores), history)
     if chosen is None:
