@@ -15,6 +15,7 @@ import ast
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from multiprocessing import Pool
@@ -140,7 +141,7 @@ def _without_code(name: str) -> str:
         identity = json.loads(name)
     except ValueError:
         return name
-    if not isinstance(identity, dict) or isinstance(identity.get("method"), str):
+    if not isinstance(identity, dict) or not re.fullmatch(r".+\+[0-9a-f]{12}", str(identity.get("code"))):
         return name
     return json.dumps({part: value for part, value in identity.items() if part != "code"}, sort_keys=True)
 

@@ -64,7 +64,8 @@ class TestEarlierCode:
         """A run of earlier code, at a commit that is noted with it."""
         monkeypatch.setattr(kept, "_commit", lambda: "0123456789ab")
         monkeypatch.setattr(provenance, "_earlier", set())
-        kept.Kept(path).get(kept.key("task", 0, named("asha"), code="0.1+a"), lambda: 1)
+        kept.Kept(path).get(kept.key("task", 0, named("asha"), code="0.1+0123456789ab"), lambda: 1)
+        kept.Kept(path).get(kept.key("task", 0, "asha", code="0.1+0123456789ab"), lambda: 4)
         return path
 
     def test_it_is_played_again_unless_it_was_asked_for(self, path):
@@ -74,6 +75,7 @@ class TestEarlierCode:
     def test_it_counts_where_there_is_none_of_this_code_and_its_commit_is_stored(self, path):
         runs = kept.Kept(path, earlier=True)
         assert runs.get(kept.key("task", 0, named("asha")), forbidden) == 1
+        assert runs.get(kept.key("task", 0, "asha"), forbidden) == 4, "a method by its name"
         assert provenance.provenance("python x.py")["earlier"] == ["0123456789ab"]
         assert runs.get(kept.key("task", 1, named("asha")), lambda: 3) == 3, "another seed is another run"
 
