@@ -241,9 +241,9 @@ class TestPrices:
         assert prices.seconds_for(-1.0, (2, 8), [1.0, 0.0]) == 8.0, "no budget is"
 
     def test_half_of_the_seconds_with_an_error_over_seeds(self):
-        blind = np.array([[0.9, 0.6, 0.3], [0.7, 0.4, 0.1]])
-        seeing = np.hstack([blind[:, 1:], blind[:, 2:] - 0.3])
-        line = prices.share_of_seconds("share", (5, 10, 20), 10, seeing, blind)
+        blind = np.array([0.6, 0.4])
+        seeing = blind[:, None] + [0.3, 0.0, -0.3, -0.6]
+        line = prices.share_of_seconds("share", (2, 5, 10, 20), 10, seeing, blind)
         assert (line.measured, line.n) == (pytest.approx(0.5), 2)
         assert line.error == pytest.approx(0.0, abs=1e-9)
 
@@ -251,9 +251,10 @@ class TestPrices:
         monkeypatch.setattr(prices, "names", lambda: ("a task",))
         monkeypatch.setattr(prices, "references", lambda: {"a task": REFERENCE})
         rows = {line.name: line for line in prices.table(Options(1, quick=True))}
-        assert rows["auto - blind to prices, 5 trainings"].measured == pytest.approx(
-            rows["auto, 5 trainings: regret"].measured - rows["blind to prices, 5 trainings: regret"].measured
+        assert rows["auto - blind to prices, 10 trainings"].measured == pytest.approx(
+            rows["auto, 10 trainings: regret"].measured - rows["blind to prices, 10 trainings: regret"].measured
         )
+        assert 0.5 <= rows["share of seconds, 10 trainings"].measured <= 1
 
 
 def test_crossing_curves_cross_and_the_recommended_value_has_no_noise():
