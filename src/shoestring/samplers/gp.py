@@ -88,6 +88,8 @@ _DIGITS = 9
 _LEAST_PROMISE = -10.0
 # Readings are noisy if the noise has a larger standard deviation, in standard deviations of the transformed losses.
 _NOISY = 0.1
+# Of what the process takes for noise, this share is expected to be the function, which may be rough.
+_ROUGH = 0.25
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,11 @@ class GaussianProcess:
 
     @one_thread()
     def recommend(self, history: History) -> Advice | None:
-        """The tried configuration with the lowest posterior mean where single readings are noisy, None elsewhere."""
+        """The tried configuration that is expected to be best where single readings are noisy, None elsewhere.
+
+        That is the posterior mean and a part of the rest of its reading (``_ROUGH``): where the function is rough, the
+        process takes its valleys for luck.
+        """
         known = training_set(history, max(self.startup, 3)) if (history.max_resource or 1) == 1 else None
         if known is None:
             return None
@@ -161,7 +167,9 @@ class GaussianProcess:
         if not surrogate.noisy:
             return None
         mean, _ = surrogate.predict(known.points)
-        return Advice(int(known.arms[mean.argmin()]), loss_of_score(float(mean.min()), known.losses, surrogate.y))
+        expected = mean + _ROUGH * (surrogate.y - mean)
+        loss = loss_of_score(float(expected.min()), known.losses, surrogate.y)
+        return Advice(int(known.arms[expected.argmin()]), loss)
 
     def _surrogate(self, history: History, known: TrainingSet, learn: bool = True) -> Surrogate:
         margin = margin_now(history, self.margin)
