@@ -278,7 +278,7 @@ class TestDoubt:
         study = study_of(30, lambda config: float(config["a"] > 0.97), sampler=Random())
         points = generator(0, 3, "candidates").random((200, 3))
         learned, _ = surrogate_of(study, margin=0.05)
-        doubting, _ = surrogate_of(study, margin=0.05, learn=False)
+        doubting, _ = surrogate_of(study, margin=0.05, learn="none")
         assert doubting.score(points).max() > learned.score(points).max()
         assert doubting.score(points).max() > gp._LEAST_PROMISE
 

@@ -41,9 +41,9 @@ def snapped(points: Array, codec: Codec) -> Array:
     return result
 
 
-def climbed(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient) -> Array:
+def climbed(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient, iterations: int = 15) -> Array:
     """The points moved uphill: by gradients on ordered axes, then from value to value on discrete ones."""
-    return stepped(ascended(points, codec, score, slope), codec, score)
+    return stepped(ascended(points, codec, score, slope, iterations), codec, score)
 
 
 def ascended(
