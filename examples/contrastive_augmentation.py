@@ -300,7 +300,7 @@ def run(options: Options, name: str, seed: int) -> dict[str, float]:
 
 
 def described(options: Options, name: str, seed: int) -> dict[str, Any]:
-    """What the result of a training depends on, besides the number of its rounds and the images themselves."""
+    """All that the result of a training depends on, besides the number of its rounds and the images themselves."""
     free = ("rounds", "readout_rate", "device", "workers", "state")
     return {"setting": name, "seed": seed, **{k: v for k, v in asdict(options).items() if k not in free}}
 

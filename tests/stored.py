@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from shoestring.core.checksums import first_link, linked
+from shoestring.core.checksums import first_link, link_event
 
 
 def execute(storage, *statements):
@@ -26,6 +26,6 @@ def seal(storage):
             link = first_link(str(name))
             query = "SELECT seq, kind, at, body FROM events WHERE study = ? ORDER BY seq"
             for row in connection.execute(query, (study,)).fetchall():
-                link = linked(link, *row)
+                link = link_event(link, *row)
                 connection.execute("UPDATE events SET checksum = ? WHERE study = ? AND seq = ?", (link, study, row[0]))
     connection.close()

@@ -1,5 +1,6 @@
 """Mistakes of the first hour, and the messages that they give: what was given, what is allowed, what to write."""
 
+import math
 import os
 import re
 import signal
@@ -7,12 +8,22 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import shoestring as ss
 from shoestring.cli import main
-from shoestring.errors import EverythingFailed, MethodError, ObjectiveError, ReadingError, SpaceError, StorageError
+from shoestring.errors import (
+    BudgetError,
+    EverythingFailed,
+    MethodError,
+    ObjectiveError,
+    ReadingError,
+    SpaceError,
+    StorageError,
+    StudyMismatch,
+)
 
 SPACE = {"x": (0.0, 1.0), "width": (1, 8)}
 
@@ -45,6 +56,82 @@ def test_a_dictionary_or_a_tuple_as_reading(reading):
 def test_an_objective_that_forgets_to_return():
     with pytest.raises(EverythingFailed, match=r"the reading is None.*must return, yield or report its loss"):
         tune(lambda trial: None)
+
+
+def goes_on(trial):
+    while True:
+        yield trial.config["x"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"budget": 100}, BudgetError, r"100 was given; write a text, such as '300 steps', '50 evaluations' or '2h'"),
+        ({"budget": "lots"}, BudgetError, r"'lots' cannot be read: write a number and a unit, such as '500 steps'"),
+        ({"budget": "0 steps"}, BudgetError, "steps=0.0 is not a budget: a positive, finite number is needed"),
+        ({"objective": goes_on}, ObjectiveError, r"say how many steps a trial can have, max_resource=\.\.\."),
+        ({"objective": goes_on("trial")}, ObjectiveError, r"already called: pass the function itself, without \(\)"),
+        ({"objective": 0.3}, ObjectiveError, "the objective is 0.3; it must be a function of a trial"),
+        ({"max_resource": 9}, ObjectiveError, r"max_resource is 9, but the objective returns once: call trial\.report"),
+        ({"max_resource": "9"}, MethodError, "max_resource is '9'; it must be the most steps a trial can have, a"),
+        ({"max_resource": 9.5}, MethodError, r"max_resource is 9\.5; it must be the most steps a trial can have, a"),
+        ({"mode": "maximize"}, MethodError, "mode is 'maximize'; it must be 'min' or 'max'"),
+        ({"n_trials": 9}, TypeError, r"no option 'n_trials'; write budget=\"100 evaluations\", or budget="),
+        ({"direction": "maximize"}, TypeError, r"no option 'direction'; write mode=\"min\" or mode=\"max\""),
+        ({"n_jobs": 4}, TypeError, "no option 'n_jobs'; write workers="),
+        ({"workers": "4"}, MethodError, "workers is '4'; it is how many trials run at once, a whole number from 1"),
+        ({"executor": "ray"}, MethodError, r"'ray'; it must be an object such as shoestring\.executors\.Proc"),
+        ({"callbacks": print}, MethodError, r"it must be a list, such as \[ss\.loggers\.CSV\('readings\.csv'\)\]"),
+        ({"space": {"x": (1.0, 0.0)}}, SpaceError, "the low end must be below the high end.*write .low, high., ss.log"),
+        ({"space": {"x": ss.log(0, 1.0)}}, SpaceError, "the low end of a logarithmic scale must be above 0"),
+        ({"space": {"x": (1, 2, 3)}}, SpaceError, "a pair of numbers was expected; choices are a list"),
+        ({"space": {"x": 0.1}}, SpaceError, r"a constant: there is nothing to tune; write a range such as lr="),
+        ({"space": ["x"]}, SpaceError, r"a search space was expected, \['x'\] was given; write ss\.space\(lr="),
+        ({"initial": [{"x": 5.0, "width": 2}]}, SpaceError, r"parameter 'x' is 5\.0, outside of 0\.0 to 1\.0"),
+        ({"storage": "mysql://host/a", "name": "a"}, StorageError, "scheme 'mysql', which is not known; give None"),
+        ({"storage": "/", "name": "a"}, StorageError, "/ is a folder; a storage is a file"),
+    ],
+)  # fmt: skip
+def test_an_option_in_a_form_of_another_library(options, error, words):
+    with pytest.raises(error, match=words):
+        tune(**options)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda trial: "0.5", r"the reading is '0\.5', not a number; convert it with float\(\.\.\.\)"),
+        (lambda trial: np.zeros(3), r"the reading is array\(.*not a number; give one number, such as its mean"),
+        (lambda trial: math.nan, "the reading is nan; only finite numbers can be compared"),
+        (lambda trial: trial.config.x, r"no attribute 'x' \(test_newcomers\.py:\d+\); write trial\.config\['x'\]"),
+        (lambda trial: trial.params["x"], r"a Trial has no 'params'; write trial\.config"),
+        (lambda trial: trial.should_prune(), r"write nothing: yield a reading after each step, or call trial\.report"),
+    ],
+)
+def test_an_objective_in_a_form_of_another_library(given, words):
+    with pytest.raises(EverythingFailed, match=words):
+        tune(given)
+
+
+def test_a_stored_study_with_other_arguments(tmp_path):
+    stored = {"storage": tmp_path / "a.db", "name": "a"}
+    study = tune(**stored)
+    for options, error, words in (
+        ({"space": {"x": (0.0, 2.0), "width": (1, 8)}}, StudyMismatch, "'a' differs.*'x'.*give it another name"),
+        ({"method": "random"}, StudyMismatch, r"method\.sampler was 'GaussianProcess' and is now 'Random'"),
+        ({"budget": "2 evaluations"}, BudgetError, "already spent or committed 3 evaluations.* give more, or look"),
+    ):
+        with pytest.raises(error, match=words):
+            tune(**stored, **options)
+    with pytest.raises(AttributeError, match=r"a Study has no 'best_params'; write study\.best\.config"):
+        _ = study.best_params
+    with pytest.raises(StorageError, match=r"there is no storage .*b\.db; give the file that holds the study"):
+        ss.Study.load(tmp_path / "b.db", "a")
+
+
+def test_a_rule_with_a_value_that_is_not_a_choice():
+    with pytest.raises(SpaceError, match=r"gives the parameter 'opt' the value 'sgd', outside of 'adam', 'adamw'$"):
+        ss.space(ss.when("lr", opt="sgd"), lr=ss.log(1e-4, 1.0), opt=["adam", "adamw"])
 
 
 def test_an_objective_that_computes_with_the_trial():

@@ -330,7 +330,7 @@ class TestStored:
         study = study_of(method="random", storage=storage)
         grant = study.ask()
         study.tell(grant, [1.0, 0.9])
-        del study  # nobody holds the trial any more
+        del study  # no process holds the trial any more
         again = study_of(method="random", storage=storage).ask()
         assert (again.trial, again.config, again.seed) == (grant.trial, grant.config, grant.seed)
         assert (again.start, again.until) == (2, 9)

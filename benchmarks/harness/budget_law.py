@@ -36,5 +36,5 @@ def violations(events: Sequence[Event], budget: int) -> int:
                 committed -= until - at
         ledger = history.ledger
         agreed = (ledger.steps, ledger.committed_steps) == (spent, committed)
-        broken += spent + committed > budget or ledger.broken() is not None or not agreed
+        broken += spent + committed > budget or ledger.exceeded_unit() is not None or not agreed
     return broken

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import shoestring
-from shoestring.methods.registry import described
+from shoestring.methods.registry import describe
 
 Item = TypeVar("Item")
 
@@ -53,7 +53,7 @@ def key(task: str, seed: int, method: object, *, code: str | None = None, **sett
     ``code`` is the version of the code that was run, by default that of the package. With the version of another
     library, its runs are not repeated when the package changes.
     """
-    description = method if isinstance(method, str) else described(method)
+    description = method if isinstance(method, str) else describe(method)
     identity = {
         "task": task,
         "seed": seed,

@@ -24,7 +24,7 @@ import shoestring as ss
 from benchmarks.harness.play import Curve, Result, Task, TimedObjective, result
 from benchmarks.peers.optuna_sampling import suggested
 from shoestring.core.randomness import integer
-from shoestring.core.readings import checked_reading
+from shoestring.core.readings import check_reading
 from shoestring.integrations.optuna import Pruner, Sampler
 from shoestring.objectives.job import Job
 from shoestring.objectives.trial_files import files_of
@@ -89,7 +89,7 @@ def _run(study: Any, trial: Any, curve: Curve, readings: Iterator[Any], task: Ta
     states = optuna.trial.TrialState
     while curve.steps < min(task.max_resource, left):
         try:
-            reading = checked_reading(next(readings))
+            reading = check_reading(next(readings))
         except StopIteration:
             break
         except Exception:  # an error of the objective, or a reading that is not a finite number

@@ -10,7 +10,7 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-def enlarged(buffer: NDArray[Any], *shape: int, order: Literal["C", "F"] = "C") -> NDArray[Any]:
+def enlarge(buffer: NDArray[Any], *shape: int, order: Literal["C", "F"] = "C") -> NDArray[Any]:
     """A larger array of zeros with a buffer in its first corner."""
     larger = np.zeros(shape, dtype=buffer.dtype, order=order)
     larger[tuple(slice(size) for size in buffer.shape)] = buffer

@@ -169,7 +169,7 @@ class ExplainsNames:
             raise missing_attribute("record", f"a {type(self).__name__}", name)
 
 
-def explained(options: Mapping[str, Parameter] | None = None) -> Callable[[F], F]:
+def explain_options(options: Mapping[str, Parameter] | None = None) -> Callable[[F], F]:
     """A function whose wrong keyword arguments are explained: typing errors, and names of other libraries.
 
     ``options`` are what its ``**options`` takes. ``help`` and notebooks show them one by one.

@@ -9,21 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from shoestring._other_names import explained, missing_attribute
+from shoestring._other_names import explain_options, missing_attribute
 from shoestring.core.ask_tell import ask, fail, heartbeat, tell
 from shoestring.core.budget import Amounts, Budget, as_budget
 from shoestring.core.decisions import Done, Method
-from shoestring.core.event_log import EventLog, checked_name, found_study
+from shoestring.core.event_log import EventLog, check_name, find_study
 from shoestring.core.events import Event, Granted, Mode, Opened, Rule
 from shoestring.core.front import FrontMember
 from shoestring.core.grants import Grant
 from shoestring.core.heartbeats import WorkerRecord, worker_records
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.known import Initial, WarmStart, add_results, added, enqueued, start_with, warm_start
+from shoestring.core.known import Initial, WarmStart, add_results, make_added, make_enqueued, start_with, warm_start
 from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, required, required_result
 from shoestring.core.study_parts import HasFront, HasRemarks
-from shoestring.core.verification import Verification, verified
+from shoestring.core.verification import Verification, verify
 from shoestring.display.live import watch
 from shoestring.errors import MethodError, ReadingError
 from shoestring.exchange.optuna_trials import export_to_optuna, options_from_optuna
@@ -32,13 +32,13 @@ from shoestring.logs.addresses import hide_password
 from shoestring.methods.opening import (
     check_goals,
     check_options,
-    chosen_method,
-    created_or_found,
-    rebuilt_method,
+    choose_method,
+    create_or_find,
+    rebuild_method,
     refuse_differences,
     stored_method,
 )
-from shoestring.methods.registry import described, references_of
+from shoestring.methods.registry import describe, references_of
 from shoestring.objectives.checks import warn_of_another_objective
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
@@ -78,7 +78,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
     ('finished', 20, True)
     """
 
-    @explained()
+    @explain_options()
     def __init__(
         self,
         space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
@@ -101,15 +101,15 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         limits = as_budget(budget)
         check_options(mode, max_resource, seed)
         check_rule(recommend)
-        chosen, note = chosen_method(method, limits, max_resource)
+        chosen, note = choose_method(method, limits, max_resource)
         mode = check_goals(objectives, constraints, mode, recommend, chosen)
-        log, name, own = open_log(storage), checked_name("study" if name is None else name), as_space(space)
+        log, name, own = open_log(storage), check_name("study" if name is None else name), as_space(space)
         plan = plan_of(Asked(own, past, guess, seed, log, name, bool(objectives and len(objectives) > 1)))
         opened = Opened(
-            0.0, serialise(own), described(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
+            0.0, serialise(own), describe(chosen), limits.limits(), mode, max_resource, seed, _objective, recommend,
             objectives and dict(objectives), dict(constraints or {}) or None, plan=plan.entries,
         )  # fmt: skip
-        number, history = created_or_found(log, name, chosen, opened)
+        number, history = create_or_find(log, name, chosen, opened)
         find_method = partial(stored_method, name, None if method == "auto" else chosen)
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
@@ -128,15 +128,15 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         ...
         shoestring.errors.StudyNotFound: there is no study 'digits' in None; it holds no study
         """
-        return cls._stored(storage, name, follow=True)
+        return cls._open_stored(storage, name, follow=True)
 
     @classmethod
-    def _stored(cls, storage: str | Path | EventLog, name: str | None, follow: bool) -> Study:
+    def _open_stored(cls, storage: str | Path | EventLog, name: str | None, follow: bool) -> Study:
         log = open_log(storage, create=False)
-        number, name = found_study(log, hide_password(storage), name)
+        number, name = find_study(log, hide_password(storage), name)
         study = cls.__new__(cls)
         study._message = ""
-        study._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=follow)
+        study._journal = Journal(log, number, name, None, find_method=rebuild_method, follow=follow)
         return study
 
     @classmethod
@@ -273,7 +273,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         >>> study.ask().config
         {'x': 0.5}
         """
-        self._journal.put(lambda history: enqueued(history, config, source))
+        self._journal.put(lambda history: make_enqueued(history, config, source))
 
     def add(self, config: Mapping[str, Any], readings: object = None, *, failed: object = None) -> None:
         """Add a result from elsewhere. It is learned from like a trial of this study, and costs nothing.
@@ -287,13 +287,13 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         >>> study.best.config, study.spent.evaluations
         ({'x': 0.5}, 0)
         """
-        self._journal.put(lambda history: added(history, config, readings, failed))
+        self._journal.put(lambda history: make_added(history, config, readings, failed))
 
     def add_from(self, other: Study | WarmStart) -> int:
         """Add the results of another study, or of ``ss.warm_start(study, fill=...)``; how many were taken."""
         return add_results(self._journal, other if isinstance(other, WarmStart) else warm_start(other))
 
-    @explained(RUN_PARAMETERS)
+    @explain_options(RUN_PARAMETERS)
     def run(self, objective: Objective, **options: Unpack[RunOptions]) -> Study:
         """Run the objective until the budget is spent, the study is stopped, or nothing is left to try.
 
@@ -353,7 +353,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
     def verify(self, method: Method | None = None) -> Verification:
         """Replay the log and check every decision; the first that differs is named."""
-        return verified(self.events(), method or self._journal.current_method())
+        return verify(self.events(), method or self._journal.current_method())
 
     def events(self) -> list[Event]:
         """The events of the log, from the first one on."""
@@ -410,4 +410,4 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
 
 def snapshot(storage: str | Path | EventLog, name: str | None) -> Study:
     """Load a stored study at this moment: it does not follow its log, so that all parts shown agree."""
-    return Study._stored(storage, name, follow=False)
+    return Study._open_stored(storage, name, follow=False)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from shoestring._other_names import explained
+from shoestring._other_names import explain_options
 from shoestring.core.budget import Budget
 from shoestring.core.decisions import Method
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import Mode, Rule
 from shoestring.core.known import Initial
 from shoestring.core.recommendation import DEFAULT_RULE
+from shoestring.methods.opening import check_options
 from shoestring.objectives.checks import check_objective, place_of
 from shoestring.objectives.loading import refuse_while_loading
 from shoestring.objectives.trial import Objective
@@ -23,7 +24,7 @@ from shoestring.spaces.definition import as_space
 from shoestring.study import Study
 
 
-@explained(RUN_PARAMETERS)
+@explain_options(RUN_PARAMETERS)
 def tune(
     objective: Objective,
     space: ConfigSpace.ConfigurationSpace | Mapping[str, Any],
@@ -74,6 +75,7 @@ def tune(
     (100, True)
     """
     refuse_while_loading()
+    check_options(mode, max_resource, seed)
     check_objective(objective, max_resource, as_space(space))
     read_options(options)[1].check_for(len(objectives) if isinstance(objectives, Mapping) else 0)
     study = Study(

@@ -72,23 +72,23 @@ def test_the_magnitude_stages_of_figure_3_3():
 
 def test_rewards_are_scaled_by_the_percentiles_of_the_last_thousand():
     bandit = Bandit()
-    assert bandit.scaled(5.0) == 0.5
+    assert bandit.scale(5.0) == 0.5
     for gain in range(101):
         bandit.update(0, float(gain))
-    assert bandit.scaled(20.0) == 0
-    assert bandit.scaled(80.0) == 1
-    assert bandit.scaled(-1e9) == 0
-    assert bandit.scaled(50.0) == pytest.approx(0.5)
+    assert bandit.scale(20.0) == 0
+    assert bandit.scale(80.0) == 1
+    assert bandit.scale(-1e9) == 0
+    assert bandit.scale(50.0) == pytest.approx(0.5)
     for gain in np.linspace(0, 1, RESERVOIR):
         bandit.update(0, float(gain))
-    assert bandit.scaled(0.5) == pytest.approx(0.5, abs=0.01)  # nothing is left of the large gains
+    assert bandit.scale(0.5) == pytest.approx(0.5, abs=0.01)  # nothing is left of the large gains
 
 
 def test_equal_rewards_are_scaled_to_something_finite():
     bandit = Bandit()
     for _ in range(50):
         bandit.update(0, 0.0)
-    assert [bandit.scaled(gain) for gain in (-1.0, 0.0, 1.0)] == [0, 0.5, 1]
+    assert [bandit.scale(gain) for gain in (-1.0, 0.0, 1.0)] == [0, 0.5, 1]
 
 
 @pytest.mark.parametrize("gain", [np.nan, np.inf, -np.inf])

@@ -489,7 +489,7 @@ def test_a_limit_that_cannot_be_is_named_as_an_option(folder, option, given):
 
 
 def test_the_status_is_of_one_moment_while_others_go_on(folder, monkeypatch):
-    """Whoever works on the study starts another trial at each look at it."""
+    """Another process starts another trial at each look at the study."""
     study = ss.Study({"x": (0.0, 1.0)}, budget="9 evaluations", method="random", storage="s.db", name="s")
     study.ask()
     trend = status.trend_rows

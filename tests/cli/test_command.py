@@ -200,7 +200,7 @@ def test_what_is_asked_for_is_nobodys_to_take_over():
     good("release", "digits", "0")
     again = asked()
     assert (again["trial"], again["config"], again["start"]) == (0, first["config"], 0)
-    assert again["directory"] != first["directory"], "whoever had it may still write there"
+    assert again["directory"] != first["directory"], "the one that had it may still write there"
 
 
 def test_a_trial_that_is_released_continues_from_what_was_told():

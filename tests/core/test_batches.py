@@ -1,4 +1,4 @@
-"""Grants that are decided together are those that would be decided one after another, whoever gets in between."""
+"""Grants decided together are those decided one after another, even if another process gets in between."""
 
 from contextlib import nullcontext
 from copy import deepcopy
@@ -89,7 +89,7 @@ def test_a_batch_that_comes_second_is_taken_back_and_decided_again(method):
     assert len(other.trials) == 3
     log.first = lambda: tell(other, first[0])
     grants = study.ask(3)
-    assert log.first is None, "nobody came first"
+    assert log.first is None, "no other process came first"
     again = History()
     for event in study.events():
         again.apply(event)

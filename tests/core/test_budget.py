@@ -49,7 +49,7 @@ def test_texts_and_numbers_mean_the_same():
 def test_a_ledger_tells_what_is_free_and_what_is_overdrawn():
     ledger = Ledger(Budget(steps=10, cost=2.0), steps=4, committed_steps=5, cost=0.5, reserved=1.5)
     assert (ledger.free("steps"), ledger.free("cost"), ledger.free("seconds")) == (1, 0.0, math.inf)
-    assert (ledger.exhausted(), ledger.broken()) == ("cost", None)
+    assert (ledger.exhausted_unit(), ledger.exceeded_unit()) == ("cost", None)
     ledger.steps += 2
-    assert ledger.broken() == "steps"
+    assert ledger.exceeded_unit() == "steps"
     assert ledger.spent() == {"steps": 6, "evaluations": 0, "seconds": 0.0, "cost": 0.5}

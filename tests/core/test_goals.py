@@ -9,7 +9,7 @@ import shoestring as ss
 from shoestring.core.events import Opened, from_json, to_json
 from shoestring.core.goals import constraint_on, goals
 from shoestring.core.history import History
-from shoestring.core.readings import checked_reading
+from shoestring.core.readings import check_reading
 from shoestring.core.recommendation import recommended
 from shoestring.core.trial_record import TrialRecord
 from shoestring.errors import CorruptLog, EverythingFailed, MethodError, ReadingError, StudyMismatch
@@ -74,7 +74,7 @@ def test_a_method_that_cannot_weigh_objectives_names_those_that_can():
 
 @pytest.mark.parametrize("given", [ss.Reading(error=0.1, speed=3), {"error": 0.1, "speed": 3}])
 def test_a_reading_has_its_objectives_by_name_and_the_first_is_its_value(given):
-    reading = checked_reading(given, goals(TWO))
+    reading = check_reading(given, goals(TWO))
     assert (reading.value, reading.metrics["speed"]) == (0.1, 3.0)
     assert goals(TWO).losses(reading) == (0.1, -3.0)
     assert goals(TWO).values(reading) == {"error": 0.1, "speed": 3.0}
@@ -92,7 +92,7 @@ def test_a_reading_has_its_objectives_by_name_and_the_first_is_its_value(given):
 )
 def test_a_missing_or_infinite_objective_fails_the_trial_by_name(given, words):
     with pytest.raises(ReadingError, match=words):
-        checked_reading(given, goals(TWO))
+        check_reading(given, goals(TWO))
     study = ss.Study(SPACE, budget="3 evaluations", method="random", objectives=TWO)
     study.tell(study.ask(), given)
     assert study.trials[0].state == "failed"
@@ -103,11 +103,11 @@ def test_a_constraint_needs_its_number():
     for given, words in ((0.1, "'memory', which has the constraint '< 8', is missing"),
                          (ss.Reading(0.1, memory="much"), "not a number")):  # fmt: skip
         with pytest.raises(ReadingError, match=words):
-            checked_reading(given, goals(None, {"memory": "< 8"}))
+            check_reading(given, goals(None, {"memory": "< 8"}))
 
 
 def test_one_named_objective_takes_a_bare_number():
-    reading = checked_reading(0.5, goals({"accuracy": "max"}))
+    reading = check_reading(0.5, goals({"accuracy": "max"}))
     assert (reading.value, reading.metrics) == (0.5, {"accuracy": 0.5})
     study = study_of([0.5, 0.7], objectives={"accuracy": "max"})
     assert study.best.value == 0.7

@@ -8,7 +8,7 @@ from shoestring import Budget, Reading, Study
 from shoestring.core.decisions import Done, Wait
 from shoestring.core.events import Adopted, Budgeted, Closed, Granted, Reported
 from shoestring.core.journal import Journal
-from shoestring.core.known import added, enqueued
+from shoestring.core.known import make_added, make_enqueued
 from shoestring.core.study_clock import StudyClock
 from shoestring.errors import BudgetError, CorruptLog, MethodError, ReadingError
 from shoestring.logs.memory import MemoryLog
@@ -98,7 +98,7 @@ class TestDeadline:
         one.close(0, "finished")
         clock.now = 500.0
         one.grant()
-        assert one.history.deadline() == 506.0, "the time between is nobody's"
+        assert one.history.deadline() == 506.0, "the time between is not counted"
         assert one.history.ledger.seconds == 4.0
 
     def test_no_event_is_stamped_after_it(self):
@@ -157,8 +157,8 @@ class TestClockThatIsSet:
         "change",
         [
             lambda other: other.change_budget(Budget(seconds=2000.0)),
-            lambda other: other.put(lambda history: enqueued(history, {"x": 0.5})),
-            lambda other: other.put(lambda history: added(history, {"x": 0.5}, 1.0)),
+            lambda other: other.put(lambda history: make_enqueued(history, {"x": 0.5})),
+            lambda other: other.put(lambda history: make_added(history, {"x": 0.5}, 1.0)),
         ],
     )
     def test_what_another_process_says_does_not_move_it(self, change):
@@ -316,7 +316,7 @@ class TestAdoption:
         assert [trial.index for trial in two.trials_of_gone_workers()] == [0]
         assert two.adopt(0, 0)
         assert [event.attempt for event in log.read(0, 1) if isinstance(event, Adopted)] == [0]
-        assert two.history.ledger.seconds == 4.0, "nobody ran it after it was released"
+        assert two.history.ledger.seconds == 4.0, "it was not run after it was released"
         one.report(0, 1, 0.5)
         two.report(0, 1, 0.25)
         assert two.history.trials[0].readings[1].value == 0.5, "the late report is new, so it counts"

@@ -9,7 +9,7 @@ import pytest
 import shoestring as ss
 from shoestring.core.decisions import Continue, Replicate, Start
 from shoestring.core.events import Closed
-from shoestring.core.observations import Observations, observed
+from shoestring.core.observations import Observations, observe
 from shoestring.logs.memory import MemoryLog
 
 SPACE = {"x": (0.0, 1.0), "n": (1, 4), "act": ["relu", "tanh", "gelu"]}
@@ -80,18 +80,18 @@ def assert_right(seen, history):
 def test_arrays_after_every_report():
     (study, log), rng = scripted_study(), np.random.default_rng(1)
     for count, _ in enumerate(events_of(study, log, rng, 150)):
-        seen = observed(study.history)
+        seen = observe(study.history)
         if count % 3 == 0:  # so that some updates take in several events
             assert_right(seen, study.history)
             assert_right(Observations().update(study.history), study.history)
-    assert observed(study.history).failed.any()
+    assert observe(study.history).failed.any()
     assert len(study.history.trials) > len(study.history.arms)
 
 
 def test_steps_beyond_those_kept():
     (study, log), rng = scripted_study(), np.random.default_rng(2)
     for _ in events_of(study, log, rng, 60):
-        seen = observed(study.history)
+        seen = observe(study.history)
         for step in range(1, 10):
             np.testing.assert_array_equal(
                 seen.losses(step), [expected_loss(arm, step) for arm in study.history.arms], err_msg=str(step)
@@ -101,7 +101,7 @@ def test_steps_beyond_those_kept():
 def test_furthest_step_is_the_last_with_enough_losses():
     (study, log), rng = scripted_study(), np.random.default_rng(3)
     for _ in events_of(study, log, rng, 80):
-        seen = observed(study.history)
+        seen = observe(study.history)
         for enough in (1, 3, 10):
             counts = {s: sum(not math.isnan(expected_loss(arm, s)) for arm in study.history.arms) for s in range(1, 10)}
             reached = [s for s in {int(s) for s in seen.reached} - {0} if counts[s] >= enough]
@@ -113,9 +113,9 @@ def test_finished_early_keeps_its_last_loss():
     study = ss.Study({"x": (0.0, 1.0)}, budget="3 evaluations", method="random", max_resource=9, storage=log)
     grant = study.ask()
     study.tell(grant, {1: 4.0, 2: 3.0})
-    assert np.isnan(observed(study.history).losses(9)).all()
+    assert np.isnan(observe(study.history).losses(9)).all()
     finish_early(study, log, grant.trial)
-    seen = observed(study.history)
+    seen = observe(study.history)
     assert seen.losses(9).tolist() == [3.0]
     assert seen.losses(1).tolist() == [4.0]
     assert seen.reached.tolist() == [9]
@@ -125,11 +125,11 @@ def test_a_failure_takes_back_what_was_seen():
     study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random", max_resource=9)
     grant = study.ask()
     study.tell(grant, {1: 4.0})
-    seen = observed(study.history)
+    seen = observe(study.history)
     assert seen.losses(1).tolist() == [4.0]
     assert seen.pending.tolist() == [True]
     study.fail(grant, "broken")
-    seen = observed(study.history)
+    seen = observe(study.history)
     assert np.isnan(seen.losses(1)).all()
     assert seen.failed.tolist() == [True]
     assert seen.pending.tolist() == [False]
@@ -140,12 +140,12 @@ def test_a_failure_takes_back_what_was_seen():
 def test_losses_are_minimised(mode):
     study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random", mode=mode)
     study.tell(study.ask(), 2.0)
-    assert observed(study.history).losses(1).tolist() == [2.0 if mode == "min" else -2.0]
+    assert observe(study.history).losses(1).tolist() == [2.0 if mode == "min" else -2.0]
 
 
 def test_nothing_yet():
     study = ss.Study(SPACE, budget=ss.Budget(evaluations=3), method="random")
-    seen = observed(study.history)
+    seen = observe(study.history)
     assert len(seen) == 0
     assert seen.losses(1).shape == (0,)
     assert seen.furthest_step(1) == 0
@@ -159,7 +159,7 @@ def test_before_an_arm_the_later_ones_are_running():
             study.fail(grant, "on purpose")
         else:
             study.tell(grant, [float(i)] * 3)
-    whole, early = observed(study.history), observed(study.history.before(3))
+    whole, early = observe(study.history), observe(study.history.before(3))
     np.testing.assert_array_equal(early.losses(3), [0.0, 1.0, 2.0, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(early.reached, [3, 3, 3, 0, 0, 0])
     assert early.pending.tolist() == [False] * 3 + [True] * 3

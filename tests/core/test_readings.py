@@ -7,13 +7,13 @@ import pytest
 
 from shoestring import Reading
 from shoestring.core.goals import goals
-from shoestring.core.readings import checked_reading, readings_by_step
+from shoestring.core.readings import check_reading, readings_by_step
 from shoestring.errors import ReadingError
 
 
 @pytest.mark.parametrize("given", [0.5, np.float32(0.5), np.array(0.5), Reading(np.float64(0.5))], ids=repr)
 def test_numbers_of_any_kind_become_floats(given):
-    reading = checked_reading(given)
+    reading = check_reading(given)
     assert type(reading.value) is float
     assert reading == Reading(0.5)
 
@@ -37,11 +37,11 @@ def test_numbers_of_any_kind_become_floats(given):
 )
 def test_what_is_no_reading_is_refused(given, words):
     with pytest.raises(ReadingError, match=words):
-        checked_reading(given, goals())
+        check_reading(given, goals())
 
 
 def test_metrics_may_be_infinite_and_bounds_alone():
-    assert checked_reading(Reading(1, low=0, loss=math.inf)) == Reading(1.0, low=0.0, loss=math.inf)
+    assert check_reading(Reading(1, low=0, loss=math.inf)) == Reading(1.0, low=0.0, loss=math.inf)
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_a_tensor_is_detached_first_because_pytorch_warns_of_gradients():
         def __float__(self):
             raise AssertionError("a tensor with a gradient")
 
-    assert checked_reading(Loss()).value == 0.5
-    assert checked_reading(Reading(1.0, loss=Loss())).metrics == {"loss": 0.5}
+    assert check_reading(Loss()).value == 0.5
+    assert check_reading(Reading(1.0, loss=Loss())).metrics == {"loss": 0.5}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shoestring as ss
-from shoestring.core.remarks import LONGEST, bounded_json
+from shoestring.core.remarks import LONGEST, shorten_json
 from shoestring.errors import CorruptLog, ReadingError
 
 SPACE = {"x": (0.0, 1.0)}
@@ -105,7 +105,7 @@ def test_tables_and_records_have_what_was_said():
     [(np.arange(2), [0, 1]), ((1, "a"), [1, "a"]), ({"a": math.nan}, {"a": "nan"}), (None, None), (True, True)],
 )
 def test_values_are_kept_as_json_has_them(value, kept):
-    assert bounded_json("it", value) == kept
+    assert shorten_json("it", value) == kept
 
 
 def test_what_is_too_long_is_cut_or_refused_and_never_fails_a_reading():

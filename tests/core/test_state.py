@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import shoestring as ss
-from shoestring.core.decisions import Continue, Proposal, Start, read_state, written_state
+from shoestring.core.decisions import Continue, Proposal, Start, read_state, write_state
 from shoestring.core.events import from_json, to_json
 from shoestring.errors import CorruptLog, OlderLog
 from shoestring.executors import Simulated
@@ -58,7 +58,7 @@ def test_state_survives_the_log_and_is_checked():
         number: int
         word: str
 
-    stored = written_state(Kind(3, "x"))
+    stored = write_state(Kind(3, "x"))
     assert read_state(Kind, stored) == Kind(3, "x")
     assert read_state(Kind, None) is None
     assert read_state(_Place, stored) is None

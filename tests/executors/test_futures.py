@@ -1,4 +1,4 @@
-"""Trials in a pool of somebody else's: the contract, lost workers, and what the workers cannot see."""
+"""Trials in a pool that the caller made: the contract, lost workers, and what the workers cannot see."""
 
 import multiprocessing
 import os

@@ -146,7 +146,7 @@ def test_a_study_inside_a_step_leaves_the_outer_deadline_alone():
 
 
 def test_an_alarm_at_any_moment_leaves_no_timer_behind():
-    """It may ring before the step has begun, and after it has ended, when the timer is being switched off."""
+    """It may ring before the step has started, and after it has ended, when the timer is being switched off."""
 
     def harmless(*_):
         pass

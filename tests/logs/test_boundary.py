@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shoestring import Study
 from shoestring.cli.status import summary
-from shoestring.core.checksums import events_of, first_link, linked, rows_of
+from shoestring.core.checksums import events_of, first_link, link_event, rows_of
 from shoestring.errors import ShoestringError
 from shoestring.executors import Simulated
 from shoestring.logs.memory import MemoryLog
@@ -23,7 +23,7 @@ class Stored(MemoryLog):
         super().__init__()
         self._rows, link = [], first_link("study")
         for seq, (kind, at, body) in enumerate(rows):
-            link = linked(link, seq, kind, at, body)
+            link = link_event(link, seq, kind, at, body)
             self._rows.append((seq, kind, at, body, link))
 
     def studies(self):

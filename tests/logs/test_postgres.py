@@ -1,4 +1,4 @@
-"""A PostgreSQL log whose connection, server or answers are lost, and one that is somebody else's."""
+"""A PostgreSQL log whose connection, server or answers are lost, and one of another program."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A SQLite file that is damaged, edited, missing or somebody else's."""
+"""A SQLite file that is damaged, edited, missing or of another program."""
 
 import os
 import random
@@ -36,7 +36,7 @@ def test_a_damaged_database_is_an_error_of_ours(tmp_path):
     tell_all(study)
     del study
     whole = storage.read_bytes()
-    for damaged in (b"this is no database" * 100, whole[: len(whole) // 2]):
+    for damaged in (b"this is not a database" * 100, whole[: len(whole) // 2]):
         for leftover in tmp_path.glob("b.db*"):
             leftover.unlink()
         (tmp_path / "b.db").write_bytes(damaged)
@@ -112,7 +112,7 @@ def contents(folder):
 
 
 def test_looking_changes_nothing(tmp_path):
-    """Neither a database of ours, nor that of another program, nor a file that is no database."""
+    """Neither a database of ours, nor that of another program, nor a file that is not a database."""
     study_of(storage=tmp_path / "ours.db").ask()
     with sqlite3.connect(tmp_path / "foreign.db") as connection:
         connection.execute("CREATE TABLE things (x)")
@@ -334,8 +334,8 @@ def test_what_cannot_be_repaired_is_an_error_of_ours(tmp_path, what):
     if what == "a folder":
         storage.mkdir()
     elif what == "text":
-        storage.write_text("this is no database")
-    else:  # SQLite quotes it in its message, and it is no UTF-8
+        storage.write_text("this is not a database")
+    else:  # SQLite quotes it in its message, and it is not UTF-8
         finished(tmp_path / "a.db")
         storage.write_bytes((tmp_path / "a.db").read_bytes().replace(b"WITHOUT ROWID", b"WITHOUT RO\xd7ID"))
     with pytest.raises(StorageError, match=r"nothing can be read|is a folder"):

@@ -6,7 +6,7 @@ import shoestring as ss
 from shoestring.core.events import Granted
 from shoestring.errors import MethodError, StudyMismatch
 from shoestring.methods import BOHB, BOSS, ParallelBOSS, named
-from shoestring.methods.registry import described, rebuilt
+from shoestring.methods.registry import describe, rebuild
 from shoestring.samplers import TPE, GaussianProcess, Random
 from shoestring.schedulers import Hyperband
 
@@ -153,12 +153,12 @@ def before_the_options(description):
 
 @pytest.mark.parametrize("kind", [BOHB, BOSS, ParallelBOSS])
 def test_a_description_without_the_options_decides_as_before(kind):
-    method = rebuilt(before_the_options(described(kind(sampler=TPE()))))
+    method = rebuild(before_the_options(describe(kind(sampler=TPE()))))
     assert method == kind(sampler=TPE(fit_at="furthest"), learn_from="all")
 
 
 def test_a_log_without_the_options_is_continued_and_verified(tmp_path, monkeypatch):
-    monkeypatch.setattr("shoestring.study.described", lambda method: before_the_options(described(method)))
+    monkeypatch.setattr("shoestring.study.describe", lambda method: before_the_options(describe(method)))
     old = BOHB(sampler=TPE(fit_at="furthest"), learn_from="all")
     played(old, distance, 150, tmp_path / "old.db")
     monkeypatch.undo()

@@ -11,7 +11,7 @@ from shoestring.core.composition import Composed
 from shoestring.core.events import Granted
 from shoestring.logs.memory import MemoryLog
 from shoestring.methods import BOHB, BOSS, ParallelBOSS, named, names
-from shoestring.methods.registry import described, rebuilt
+from shoestring.methods.registry import describe, rebuild
 from shoestring.samplers import Random
 from shoestring.schedulers import ASHA, Full, Hyperband
 from shoestring.testing import check_another_process, check_method, check_rank_based, played
@@ -69,7 +69,7 @@ def test_the_same_log_in_another_process_with_another_hash_seed():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_survives_its_description(method):
     made = named(method)
-    assert rebuilt(json.loads(json.dumps(described(made)))) == made
+    assert rebuild(json.loads(json.dumps(describe(made)))) == made
 
 
 def grants(method):

@@ -10,7 +10,7 @@ import shoestring as ss
 from shoestring.core.decisions import Proposal
 from shoestring.errors import MethodError, StudyMismatch
 from shoestring.methods import named, names, register
-from shoestring.methods.registry import described, rebuilt, same_method
+from shoestring.methods.registry import describe, rebuild, same_method
 from shoestring.samplers import TPE, Random
 from shoestring.schedulers import Full
 
@@ -44,7 +44,7 @@ def study_of(method, storage, budget="4 evaluations"):
 
 @pytest.mark.parametrize("name", [name for name in names() if name != "auto"])
 def test_every_named_method_is_rebuilt_as_it_was(name):
-    assert rebuilt(described(named(name))) == named(name)
+    assert rebuild(describe(named(name))) == named(name)
 
 
 @pytest.mark.parametrize(
@@ -115,19 +115,19 @@ def test_values_that_are_not_plain_are_named_and_not_rebuilt():
         function: object = len
         thing: object = field(default_factory=object)
 
-    description = described(Holder())
+    description = describe(Holder())
     assert description["function"] == {"object": "builtins:len"}
     assert description["thing"] == {"object": "builtins:object"}
     register(Holder)
-    assert rebuilt(description) is None
-    assert same_method(description, described(Holder()))
-    assert not same_method(description, described(Holder(function=max)))
+    assert rebuild(description) is None
+    assert same_method(description, describe(Holder()))
+    assert not same_method(description, describe(Holder(function=max)))
 
 
 def test_an_option_that_a_log_does_not_name_has_its_default():
-    stored = {name: value for name, value in described(TPE()).items() if name != "bandwidth"}
-    assert same_method(stored, described(TPE()))
-    assert not same_method(stored, described(TPE(bandwidth=0.5)))
+    stored = {name: value for name, value in describe(TPE()).items() if name != "bandwidth"}
+    assert same_method(stored, describe(TPE()))
+    assert not same_method(stored, describe(TPE(bandwidth=0.5)))
 
 
 def test_an_option_that_changes_decisions_is_as_before_where_a_log_does_not_name_it():
@@ -136,12 +136,12 @@ def test_an_option_that_changes_decisions_is_as_before_where_a_log_does_not_name
         option: str = field(default="new", metadata={"before": "old"})
 
     register(Later)
-    description = {"class": described(Later())["class"]}
-    assert rebuilt(description) == Later("old")
-    assert rebuilt(described(Later())) == Later("new")
-    assert same_method(description, described(Later()))
-    assert same_method(description, described(Later("old")))
-    assert not same_method(description, described(Later("other")))
+    description = {"class": describe(Later())["class"]}
+    assert rebuild(description) == Later("old")
+    assert rebuild(describe(Later())) == Later("new")
+    assert same_method(description, describe(Later()))
+    assert same_method(description, describe(Later("old")))
+    assert not same_method(description, describe(Later("other")))
 
 
 def test_a_package_declares_its_classes_by_entry_points(tmp_path):

@@ -9,7 +9,7 @@ from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import Forecast
 from shoestring.methods.forecast.trust import EarlyOrders, rank_correlation
-from shoestring.methods.registry import described, rebuilt
+from shoestring.methods.registry import describe, rebuild
 from shoestring.testing.laws import check_cached_equals_fresh
 
 LAST = 27
@@ -110,7 +110,7 @@ def test_it_finds_better_than_one_that_believes_every_step():
 
 
 def test_a_log_without_the_option_believes_every_step():
-    description = {name: value for name, value in described(Forecast()).items() if name != "trust"}
-    assert rebuilt(description) == Forecast(trust="blind")
+    description = {name: value for name, value in describe(Forecast()).items() if name != "trust"}
+    assert rebuild(description) == Forecast(trust="blind")
     with pytest.raises(MethodError, match="trust is 'no'"):
         Forecast(trust="no")

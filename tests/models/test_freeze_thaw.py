@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from shoestring.errors import MethodError
 from shoestring.models.freeze_thaw import Belief, Mixture, Parameters, distances, log_likelihood
-from shoestring.models.freeze_thaw_learning import Readings, likeliest, moved, sampled
+from shoestring.models.freeze_thaw_learning import Readings, likeliest, move, sample
 
 STARTS = [{"start": None}, {"start": 5.0}, {"start": 5.0, "start_informs": True}]
 
@@ -180,31 +180,31 @@ class TestLearning:
 
     def test_slice_samples_are_likely_and_differ(self):
         readings = drawn(self.truth, arms=15)
-        found = sampled(self.guess, readings, 3, np.random.default_rng(0))
+        found = sample(self.guess, readings, 3, np.random.default_rng(0))
         assert len(set(found)) == 3
         for one in found:
             assert self.likelihood(one, readings) > self.likelihood(self.truth, readings) - 30
             assert 0.3 < one.noise / self.truth.noise < 3
 
     def test_a_slice_sampler_draws_from_a_known_density(self):
-        from shoestring.models.freeze_thaw_learning import _sliced
+        from shoestring.models.freeze_thaw_learning import _slice_sample
 
         rng, x, found = np.random.default_rng(0), np.zeros(1), []
         for _ in range(4000):
-            x = _sliced(lambda at: -0.5 * float((at[0] - 1.0) ** 2 / 0.25), x, 0, rng)
+            x = _slice_sample(lambda at: -0.5 * float((at[0] - 1.0) ** 2 / 0.25), x, 0, rng)
             found.append(x[0])
         assert abs(np.mean(found) - 1.0) < 0.1
         assert abs(np.std(found) - 0.5) < 0.1
 
     def test_what_is_not_there_is_not_learned(self):
         start = Parameters(own=0.0, start=None)
-        changed = moved(start, np.ones(7))
+        changed = move(start, np.ones(7))
         assert changed.own == 0
         assert changed.start is None
 
     def test_independent_arms_have_no_length_to_learn(self):
         start = Parameters(form="independent", own=0.0)
-        changed = moved(start, np.ones(6))
+        changed = move(start, np.ones(6))
         assert changed.lengthscale == start.lengthscale
         assert changed.spread > start.spread
 

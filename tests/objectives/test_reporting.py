@@ -173,7 +173,7 @@ def test_steps_are_reported_in_order(steps, message):
 def test_a_resumed_function_that_starts_over_is_noticed():
     def train(trial):
         for step in range(1, 10):
-            (trial.directory / "events.txt").write_text(str(step))  # which is no checkpoint
+            (trial.directory / "events.txt").write_text(str(step))  # not a checkpoint
             trial.report(trial.config["x"], step=step)
 
     study = tuned(train)

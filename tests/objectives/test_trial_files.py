@@ -282,7 +282,7 @@ def test_a_worker_whose_trial_was_taken_over_leaves_no_folder_behind(tmp_path, e
 
 
 def test_trials_are_let_go_of_when_there_is_room_to_say_so(tmp_path, monkeypatch):
-    """On a full disk the database cannot be written either, until files that nobody needs are deleted."""
+    """On a full disk the database cannot be written either, until unneeded files are deleted."""
     append, clean_up, room = SqliteLog.append, Retention.clean_up, []
 
     def full(log, study, events, expect):

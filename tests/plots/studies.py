@@ -38,7 +38,7 @@ def told(*values, mode="min", name="told"):
 
 
 def started(count):
-    """So many trials that are running, without a reading."""
+    """A study with this many running trials, without a reading."""
     study = told()
     for _ in range(count):
         study.ask()

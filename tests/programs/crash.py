@@ -116,7 +116,7 @@ def main():
     ss.Study({"x": (0.0, 1.0)}, budget="9 steps", max_resource=9, method="asha")
     moments, kills = random.Random(options.seed), 0
     while True:
-        if kills == options.kills:  # nobody waits for the last life
+        if kills == options.kills:  # the last life is not waited for
             set_pause(0.001)
         pid, said = child(options.storage, options.workers, objective)
         if options.workers == 1 and kills % 2:  # every second kill comes while it trains, however slow the machine is

@@ -91,7 +91,7 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(log, tmp_path):
     study = told(log)
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "kept.txt").write_text("of somebody else")
+    (outside / "kept.txt").write_text("of another user")
     log.directory().mkdir(parents=True, exist_ok=True)
     (log.directory() / "first").symlink_to(outside, target_is_directory=True)
     with pytest.raises(StorageError, match="symbolic link"):

@@ -10,7 +10,7 @@ import shoestring as ss
 from shoestring.core.decisions import Proposal
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
-from shoestring.models.maximise import climbed, neighbours, snapped
+from shoestring.models.maximise import climb, neighbours, snap
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
 from shoestring.samplers.gp import Surrogate, refit_size
@@ -208,8 +208,8 @@ class TestProcessSampler:
         def slope(points):
             return score(points), np.where(codec.choices > 0, 0.0, -2 * (points - target))
 
-        starts = snapped(np.random.default_rng(0).random((3, 3)), codec)
-        for found in climbed(starts, codec, score, slope):
+        starts = snap(np.random.default_rng(0).random((3, 3)), codec)
+        for found in climb(starts, codec, score, slope):
             config = codec.decode(found)
             assert (config["n"], config["k"]) == (17, "c")
             assert config["x"] == pytest.approx(0.62, abs=1e-3)
@@ -225,7 +225,7 @@ class TestProcessSampler:
         assert {c["w"] for c in configs} == {1, 2, 3, 4}
         assert [c["x"] for c in configs if c["k"] == "a"] == [0.5]
         assert set(owner) == {0}
-        np.testing.assert_array_equal(snapped(near, codec), near)
+        np.testing.assert_array_equal(snap(near, codec), near)
 
     @pytest.mark.parametrize(
         "options", [{"startup": 1}, {"candidates": 0}, {"acquisition": "best"}, {"transform": "log"}]
@@ -354,6 +354,6 @@ def test_a_parameter_that_becomes_active_on_the_way_uphill_has_a_value(child):
         return score(points), np.eye(2)[[parent] * len(points)]
 
     start = codec.encode({"parent": 0.25})
-    (found,) = climbed(start[None], codec, score, slope)
+    (found,) = climb(start[None], codec, score, slope)
     assert codec.fits(codec.decode(found))
     assert codec.decode(found)["parent"] == 1.0

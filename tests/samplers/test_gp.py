@@ -291,7 +291,7 @@ class TestDoubt:
                 super().__init__(*given)
 
         monkeypatch.setattr(gp, "Surrogate", Watched)
-        for least, expected in ((-1e9, [True]), (1e9, [True, False])):
+        for least, expected in ((-1e9, ["thorough"]), (1e9, ["thorough", "none"])):
             monkeypatch.setattr(gp, "_LEAST_PROMISE", least)
             asked.clear()
             proposal = GaussianProcess().propose(study.history, generator(0, 0, "test"))

@@ -13,7 +13,7 @@ from ConfigSpace import (
 )
 
 import shoestring as ss
-from shoestring.core.observations import observed
+from shoestring.core.observations import observe
 from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
 from shoestring.samplers import TPE, Random
@@ -120,11 +120,11 @@ def test_running_arms_count_as_bad():
     for _ in range(20):
         grant = study.ask()
         study.tell(grant, grant.config["x"])
-    seen, sampler = observed(study.history), TPE()
+    seen, sampler = observe(study.history), TPE()
     good, bad = sampler._split(seen, 1)
     for _ in range(5):
         study.ask()
-    seen = observed(study.history)
+    seen = observe(study.history)
     good_now, bad_now = sampler._split(seen, 1)
     assert good_now.tolist() == good.tolist()
     assert bad_now.tolist() == [*bad, *range(20, 25)]
@@ -141,7 +141,7 @@ def test_failed_arms_are_bad():
             study.fail(grant, "out of memory")
         else:
             study.tell(grant, abs(grant.config["y"] - 0.5))
-    seen = observed(study.history)
+    seen = observe(study.history)
     good, bad = TPE()._split(seen, 1)
     assert seen.failed.sum() > 5
     assert set(np.flatnonzero(seen.failed)) <= set(bad)
@@ -173,7 +173,7 @@ def test_order_is_all_that_counts():
 
 def test_ties_go_to_the_earlier():
     study = played({"x": (0.0, 1.0)}, lambda c: 1.0, evaluations=30)
-    good, bad = TPE()._split(observed(study.history), 1)
+    good, bad = TPE()._split(observe(study.history), 1)
     assert good.tolist() == list(range(6))
     assert bad.tolist() == list(range(6, 30))
 

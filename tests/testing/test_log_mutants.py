@@ -109,7 +109,7 @@ class KeepsTheCallersList(Good):
 
 
 class _Chained(list):
-    """A list whose tail is somebody else's."""
+    """A list that shares its tail with another one."""
 
     def __init__(self, head, tail):
         self.head, self.tail = head, tail
@@ -175,7 +175,7 @@ class ChecksThenWrites(Good):
 
 
 class SwallowsRaces(Good):
-    """Whoever comes second is told that it went well."""
+    """The second of two writers is told that it went well."""
 
     def append(self, study, events, expect):
         try:

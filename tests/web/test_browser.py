@@ -183,7 +183,7 @@ def test_actions_on_a_running_study(browser, tmp_path):
         click(browser, "//button[text()='change the budget']")
         wait(browser, lambda b: "1 of 7 evaluations" in text(b, "#live"))
         click(browser, "//button[text()='release']")
-        wait(browser, lambda b: "nobody" in text(b, "#live"))
+        wait(browser, lambda b: "no worker" in text(b, "#live"))
         browser.find_element(By.NAME, "config.x").send_keys("0.125")
         click(browser, "//button[text()='try it next']")
         wait(browser, lambda b: "1 enqueued" in text(b, "#live"))

@@ -40,7 +40,7 @@ def storage(tmp_path_factory):
     study.ask()
     outside = place.parent / "outside"
     (outside / "work").mkdir(parents=True)
-    (outside / "work" / "secret.txt").write_text("of somebody else")
+    (outside / "work" / "secret.txt").write_text("of another user")
     (place.parent / "s.db.files" / HOSTILE / "trial-1").symlink_to(outside, target_is_directory=True)
     (study.directory(0) / "folder").symlink_to(outside, target_is_directory=True)
     return place

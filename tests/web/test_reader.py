@@ -78,12 +78,12 @@ def test_a_stored_name_that_is_no_folder_is_refused(tmp_path):
     assert "without slashes" in hostile.problem
 
 
-def test_nobody_waits_for_a_plot_that_takes_long(tmp_path, monkeypatch):
-    place, begun, end = tmp_path / "s.db", threading.Event(), threading.Event()
+def test_no_page_waits_for_a_plot_that_takes_long(tmp_path, monkeypatch):
+    place, started, end = tmp_path / "s.db", threading.Event(), threading.Event()
     told(place, "a")
 
     def slow(*_, **__):
-        begun.set()
+        started.set()
         assert end.wait(60)
         return Picture("at last", note="it is there")
 
@@ -94,7 +94,7 @@ def test_nobody_waits_for_a_plot_that_takes_long(tmp_path, monkeypatch):
         answers = []
         waiting = threading.Thread(target=lambda: answers.append(asked(f"{address}/study/a/plot/importance")[2]))
         waiting.start()
-        assert begun.wait(60)
+        assert started.wait(60)
         assert asked(f"{address}/study/a")[0] == 200
         assert asked(f"{address}/study/a/plot/curves")[0] == 200
         assert not answers

@@ -20,7 +20,7 @@ from shoestring._arrays import Array
 from shoestring.methods import Forecast
 from shoestring.methods.forecast import forecasts
 from shoestring.models.curve_process import CurveProcess
-from shoestring.models.scores import blended_scores, normal_scores, tamed
+from shoestring.models.scores import blended_scores, normal_scores, tame
 
 FIRST_SEED = 4000
 FITTED_LENGTH = 0.871
@@ -50,7 +50,7 @@ VARIANTS = {
     AS_IT_IS: Variant(),
     "ranks alone, fitted length": Variant(normal_scores, FITTED_LENGTH),
     "ranks alone": Variant(normal_scores),
-    "sizes alone": Variant(tamed),
+    "sizes alone": Variant(tame),
     "fitted length": Variant(length=FITTED_LENGTH),
 }
 # The default before it learned from each study which early steps to trust, and proposed from forecast ends.

@@ -56,14 +56,14 @@ class Bandit:
         """Scale a net prediction gain and record it (Algorithm 2, lines 8-12); one that is not finite is the worst."""
         if not math.isfinite(gain):
             gain = float(self.reservoir.min())
-        reward = self.scaled(gain)
+        reward = self.scale(gain)
         self.reservoir[self.plays % RESERVOIR] = gain
         self.plays += 1
         self.counts[policy] += 1
         self.totals[policy] += reward
         self.squares[policy] += reward * reward
 
-    def scaled(self, gain: float) -> float:
+    def scale(self, gain: float) -> float:
         """A gain mapped to [0, 1] by the 20th and 80th percentile of the gains before it (Eq. 3.5)."""
         if self.plays < _ENOUGH:
             return NEUTRAL

@@ -29,7 +29,9 @@ def study_arguments(command: F) -> F:
     """The arguments that name a stored study: by position, or by the same options as in ``run``."""
 
     @wraps(command)
-    def merged(storage: str, name: str | None, by_storage: str | None, by_name: str | None, **others: Any) -> Any:
+    def run_with_names(
+        storage: str, name: str | None, by_storage: str | None, by_name: str | None, **others: Any
+    ) -> Any:
         return command(storage=by_storage or storage, name=by_name or name, **others)
 
     for decorate in (
@@ -38,8 +40,8 @@ def study_arguments(command: F) -> F:
         click.argument("name", required=False),
         click.argument("storage", default=DEFAULT_STORAGE),
     ):
-        merged = decorate(merged)
-    return cast(F, merged)
+        run_with_names = decorate(run_with_names)
+    return cast(F, run_with_names)
 
 
 def split_commas(_: click.Context, __: click.Parameter, given: str | None) -> list[str] | None:

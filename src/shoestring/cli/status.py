@@ -16,7 +16,7 @@ from shoestring.objectives.folders import disk_use
 from shoestring.study import Study, snapshot
 from shoestring.views.formatting import amount, best_line, duration, method_name, settings, short_path, size
 from shoestring.views.records import trial_record
-from shoestring.views.states import condition, count_states, recommended, states
+from shoestring.views.states import condition, count_states, recommendation, states
 from shoestring.views.trends import trend_rows
 
 
@@ -43,7 +43,7 @@ def status(storage: str, name: str | None, as_json: bool) -> None:
 def show_status(study: Study) -> None:
     """Print a study in a few lines."""
     history = study.history
-    ledger, found = history.ledger, recommended(history)
+    ledger, found = history.ledger, recommendation(history)
     rows = [("method", method_name(history.opened.method))]
     for unit, limit in ledger.budget.limits().items():
         rows.append((unit, f"{amount(unit, ledger.spent()[unit])} of {amount(unit, limit)} spent"))

@@ -42,4 +42,4 @@ def watch(storage: str, name: str | None, every: float, once: bool) -> None:
 
 def _is_over(followed: Followed) -> bool:
     history = followed.trace.history
-    return not history.running and history.ledger.exhausted() is not None
+    return not history.running and history.ledger.exhausted_unit() is not None

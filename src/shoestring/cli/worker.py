@@ -12,7 +12,7 @@ import click
 from shoestring.cli.arguments import interruptible, limit_options, load_module, pick
 from shoestring.cli.output import echo
 from shoestring.cli.stored_command import confirm_command, has_command, yes_option
-from shoestring.core.event_log import checked_name
+from shoestring.core.event_log import check_name
 from shoestring.core.workers import ticks
 from shoestring.errors import ObjectiveError, StudyNotFound
 from shoestring.logs import open_log
@@ -96,7 +96,7 @@ def _join(storage: str, name: str, files: Path | None, wait: float) -> Study:
     """Load the study, as soon as it was created."""
     end = ticks() + wait
     log = open_log(storage, create=wait > 0, files=files)
-    while log.find(checked_name(name)) is None:
+    while log.find(check_name(name)) is None:
         if ticks() >= end:
             raise StudyNotFound(
                 f"there is no study {name!r} in {hide_password(storage)}; a script with Study(...) or tune(...), or "

@@ -96,7 +96,7 @@ class Budget(ShownAsTable):
         return f"Budget({', '.join(parts)})"
 
     def __str__(self) -> str:
-        return ", ".join(counted(unit, limit) for unit, limit in self.limits().items())
+        return ", ".join(format_amount(unit, limit) for unit, limit in self.limits().items())
 
     def _pairs(self) -> tuple[str, dict[str, float]]:
         return "Budget", self.limits()
@@ -106,10 +106,10 @@ class Budget(ShownAsTable):
         return {unit: getattr(self, unit) for unit in self.limited}
 
 
-def counted(unit: str, number: float) -> str:
+def format_amount(unit: str, number: float) -> str:
     """An amount of a unit, for people to read.
 
-    >>> counted("steps", 300), counted("evaluations", 1.0), counted("cost", 1)
+    >>> format_amount("steps", 300), format_amount("evaluations", 1.0), format_amount("cost", 1)
     ('300 steps', '1 evaluation', '1 cost')
     """
     return f"{number:g} {unit.removesuffix('s') if number == 1 else unit}"
@@ -224,14 +224,14 @@ class Ledger:
         """The part of a cost that can be charged."""
         return min(cost, max(reserved + self.free("cost"), 0.0))
 
-    def exhausted(self) -> str | None:
+    def exhausted_unit(self) -> str | None:
         """The first unit with nothing left to commit, if there is one."""
         for unit in self.budget.limited:
             if self.free(unit) <= SLACK[unit]:
                 return unit
         return None
 
-    def broken(self) -> str | None:
+    def exceeded_unit(self) -> str | None:
         """The first unit in which spent and committed exceed the budget, if there is one."""
         for unit in self.budget.limited:
             if self.free(unit) < -SLACK[unit]:

@@ -31,7 +31,7 @@ def first_link(name: str) -> str:
     return _checksum(name)
 
 
-def linked(link: str, seq: int, kind: str, at: float, body: str) -> str:
+def link_event(link: str, seq: int, kind: str, at: float, body: str) -> str:
     """Compute the checksum of an event whose predecessor has the checksum ``link``."""
     return _checksum(f"{link} {seq} {kind} {at!r} {body}")
 
@@ -41,15 +41,15 @@ def rows_of(events: Sequence[Event], start: int, link: str) -> list[Row]:
     rows = []
     for seq, event in enumerate(events, start):
         body = to_json(event)
-        link = linked(link, seq, event.kind, event.at, body)
+        link = link_event(link, seq, event.kind, event.at, body)
         rows.append(Row(seq, event.kind, event.at, body, link))
     return rows
 
 
-def relinked(rows: Iterable[tuple[int, str, float, str, str]], link: str) -> Iterator[Row]:
+def relink(rows: Iterable[tuple[int, str, float, str, str]], link: str) -> Iterator[Row]:
     """The stored rows of a study, chained to another link: that of a new name."""
     for seq, kind, at, body, _ in rows:
-        link = linked(link, seq, kind, at, body)
+        link = link_event(link, seq, kind, at, body)
         yield Row(seq, kind, at, body, link)
 
 
@@ -58,7 +58,7 @@ def events_of(rows: Iterable[tuple[int, str, float, str, str]], start: int, link
     for position, (seq, kind, at, body, checksum) in enumerate(rows, start):
         if seq != position:
             raise CorruptLog(f"event {position} is missing; {_good_until(position)}", position)
-        link = linked(link, seq, kind, at, body)
+        link = link_event(link, seq, kind, at, body)
         if link != checksum:
             raise CorruptLog(f"event {position} was damaged or edited; {_good_until(position)}", position)
         yield from_json(kind, at, body, position)
@@ -79,7 +79,7 @@ class Ends:
     def link(self, study: int, position: int, look: Callable[[int, int], str | None]) -> str:
         """Return the link of the event at a position: the checksum of the one before, or the name of the study.
 
-        What is not known is looked up: ``look(study, position)`` is a stored checksum, at position -1 the name.
+        An unknown link is looked up: ``look(study, position)`` is a stored checksum, at position -1 the name.
         """
         known, link = self._known.get(study, (-1, ""))
         if known == position:

@@ -118,7 +118,7 @@ def read_state(kind: type[T], stored: Mapping[str, Any] | None) -> T | None:
     return kind(**values)
 
 
-def written_state(state: Any) -> dict[str, Any] | None:
+def write_state(state: Any) -> dict[str, Any] | None:
     """Convert a component's state to the form that is written with a grant."""
     if state is None:
         return None

@@ -19,7 +19,7 @@ from shoestring.errors import MethodError, StudyNotFound
 _LONGEST_NAME = 200
 
 
-def checked_name(name: object) -> str:
+def check_name(name: object) -> str:
     """Check the name of a study, given or stored: it must be able to name a folder, which holds its files."""
     if not isinstance(name, str) or not name.strip() or name in (".", "..") or any(c in name for c in "/\\"):
         raise MethodError(f"the study's name is {name!r:.80}; it must be a text without slashes")
@@ -107,12 +107,12 @@ class ManagesStudies(EventLog, Protocol):
         ...
 
 
-def found_study(log: EventLog, storage: object, name: str | None) -> tuple[int, str]:
+def find_study(log: EventLog, storage: object, name: str | None) -> tuple[int, str]:
     """The number and the name of a study in a log; the name may be None if there is only one."""
     known = log.studies()
     if name is None and len(known) == 1:
         name = known[0]
-    number = None if name is None else log.find(checked_name(name))
+    number = None if name is None else log.find(check_name(name))
     if number is None or name is None:
         held = ", ".join(map(repr, known)) if known else "no study"
         asked = f"there is no study {name!r} in {storage}" if name else f"say which study of {storage} is meant"

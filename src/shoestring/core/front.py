@@ -17,7 +17,7 @@ from shoestring._arrays import Array
 from shoestring._other_names import ExplainsNames
 from shoestring._tables import ShownAsTable
 from shoestring.core.goals import Goals
-from shoestring.core.pareto import dominates, hypervolume, scalarised, unit_scaled
+from shoestring.core.pareto import dominates, hypervolume, scalarise, unit_scaled
 from shoestring.errors import EverythingFailed, MethodError, brief
 from shoestring.spaces.codec import deep_copy
 
@@ -51,7 +51,7 @@ class FrontMember(ShownAsTable, ExplainsNames):
         return "Member of the front", {**self.values, **at, **self.config}
 
 
-def updated_front(front: list[FrontPoint], new: FrontPoint) -> list[FrontPoint]:
+def update_front(front: list[FrontPoint], new: FrontPoint) -> list[FrontPoint]:
     """The front with a further reading."""
     for old in front:
         if old.losses == new.losses:
@@ -83,7 +83,7 @@ def weighted_best(history: History, weights: Mapping[str, float] | None = None) 
         return None
     w = _normalise(weights, history.goals)
     z = unit_scaled(np.array([point.losses for point in history.front]))
-    return history.front[int(scalarised(z, w).argmin())]
+    return history.front[int(scalarise(z, w).argmin())]
 
 
 def _normalise(weights: Mapping[str, float] | None, goals: Goals) -> Array:
@@ -145,11 +145,11 @@ def required_front(history: History) -> tuple[FrontMember, ...]:
     _refuse_one_objective(history.goals)
     found = members(history)
     if not found:
-        raise EverythingFailed(missed(history) if history.readings else "there is no reading yet")
+        raise EverythingFailed(describe_misses(history) if history.readings else "there is no reading yet")
     return found
 
 
-def missed(history: History) -> str:
+def describe_misses(history: History) -> str:
     """Say that no reading is feasible, and by how much the closest one misses the constraints.
 
     Violations of several constraints are compared by their share of the largest ones that occurred.

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoestring.core.budget import counted
-from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, written_state
+from shoestring.core.budget import format_amount
+from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, write_state
 from shoestring.core.events import Granted
 from shoestring.core.history import History
 from shoestring.core.planned import next_given
@@ -44,9 +44,9 @@ def next_grant(method: Method, history: History, worker: str, at: float, drift: 
     """Ask the method for a grant, cut to what the budget can pay."""
     if history.stopped:
         return _nothing(history, history.stopped)
-    unit = history.ledger.exhausted()
+    unit = history.ledger.exhausted_unit()
     if unit:
-        return _nothing(history, f"the budget of {counted(unit, history.ledger.budget.limits()[unit])} is spent")
+        return _nothing(history, f"the budget of {format_amount(unit, history.ledger.budget.limits()[unit])} is spent")
     decision = _decide(method, history)
     if isinstance(decision, (Wait, Done)):
         if isinstance(decision, Wait) and not history.running:
@@ -153,8 +153,8 @@ def _grant(
         config=decision.config if isinstance(decision, Start) else None,
         goal=wanted if until < wanted else None,
         explanation=plain(decision.explanation) or None,
-        state=written_state(decision.state),
-        sampler_state=written_state(decision.sampler_state) if isinstance(decision, Start) else None,
+        state=write_state(decision.state),
+        sampler_state=write_state(decision.sampler_state) if isinstance(decision, Start) else None,
         reserved=0.0 if history.ledger.budget.cost is None else (until - start) * history.expected_cost(trial),
         drift=drift,
     )

@@ -31,7 +31,7 @@ from shoestring.core.events import (
     Rule,
     Stopped,
 )
-from shoestring.core.front import FrontPoint, updated_front
+from shoestring.core.front import FrontPoint, update_front
 from shoestring.core.goals import Goals, goals
 from shoestring.core.randomness import integer
 from shoestring.core.readings import Reading
@@ -163,7 +163,7 @@ class History:
     def affordable_steps(self, trial: TrialRecord | None) -> float:
         """Return how many steps a new grant can have at most; none once any unit is exhausted."""
         ledger = self.ledger
-        if ledger.exhausted():
+        if ledger.exhausted_unit():
             return 0
         if ledger.budget.cost is None:
             return ledger.free("steps")
@@ -229,7 +229,7 @@ class History:
             case Adopted():
                 self._adopt(event)
             case Released():
-                self.running[event.trial].taken_by("")
+                self.running[event.trial].hand_to("")
             case Stopped():
                 self.stopped = event.reason
             case Enqueued():
@@ -264,7 +264,7 @@ class History:
             trial = self.trials[event.trial]
             trial.state, trial.reserved = "running", event.reserved
             trial.start, trial.until = event.start, event.until
-            trial.taken_by(event.worker)
+            trial.hand_to(event.worker)
             trial.foreign, trial.ended = False, None
         trial.goal, trial.reason, trial.explanation = event.goal or event.until, event.reason, event.explanation or {}
         trial.granted, trial.reported_at = self.position - 1, event.at
@@ -332,7 +332,7 @@ class History:
         if not trial.is_feasible(step):
             return
         if self.goals.several:
-            self.front = updated_front(self.front, FrontPoint(self.goals.losses(reading), trial, step))
+            self.front = update_front(self.front, FrontPoint(self.goals.losses(reading), trial, step))
         if self.lowest is None or loss < self.lowest[2]:
             self.lowest, self.spent_then = self.readings[-1], self.ledger.spent()
 
@@ -370,7 +370,7 @@ class History:
         self.ledger.seconds -= event.idle
         self.ledger.cost += self.ledger.payable(sum(trial.readings[s].cost or 0.0 for s in again))
         trial.attempts, trial.reported_at = event.attempt, event.at
-        trial.taken_by(event.worker)
+        trial.hand_to(event.worker)
 
 
 def _share(trial: TrialRecord, step: int) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 
 from shoestring.core.budget import SLACK, Budget
 from shoestring.core.decisions import Done, Method, Wait
-from shoestring.core.event_log import EventLog, HasAdvisoryLock, checked_name, gc_paused
+from shoestring.core.event_log import EventLog, HasAdvisoryLock, check_name, gc_paused
 from shoestring.core.events import (
     Added,
     Adopted,
@@ -37,7 +37,7 @@ from shoestring.core.history import History, TrialRecord
 from shoestring.core.locks import ThreadLock
 from shoestring.core.study_clock import StudyClock
 from shoestring.core.tentative import TentativeGrants
-from shoestring.core.transitions import adopted, budgeted, closed, reported
+from shoestring.core.transitions import make_adopted, make_budgeted, make_closed, make_reported
 from shoestring.core.workers import DETACHED, SIMULATED, new_worker, retire, ticks
 from shoestring.errors import Conflict, CorruptLog, MethodError, ReadingError
 
@@ -70,7 +70,7 @@ class Journal:
         self.lock = ThreadLock()
         self.log = log
         self.study = study
-        self.name = checked_name(name)
+        self.name = check_name(name)
         self.method = method
         self.history = history or History()
         self._find_method = find_method
@@ -106,7 +106,7 @@ class Journal:
             if isinstance(event, Budgeted) and len(events) < self.history.position:  # not while it is opened
                 budget = self.history.ledger.budget
                 _logger.warning("the budget of the study %r is now %s, given by %s", self.name, budget, event.worker)
-        self.clock.looked(looked, not all(isinstance(event, _UNTIMED) for event in events))
+        self.clock.record_look(looked, not all(isinstance(event, _UNTIMED) for event in events))
         return bool(events)
 
     def _append(self, make: Callable[[], Event | None]) -> Event | None:
@@ -134,7 +134,7 @@ class Journal:
             self._contended_until = ticks() + _CONTENDED
             return False
         if not isinstance(events[0], _UNTIMED):
-            self.clock.appended()
+            self.clock.record_append()
         return True
 
     @contextmanager
@@ -240,7 +240,7 @@ class Journal:
                 _logger.info("the reading of step %d of trial %d came too late and is ignored", step, index)
                 return None
             overdue = self.is_overdue()
-            return reported(self.history, trial, step, given, overdue, *self._stamp())
+            return make_reported(self.history, trial, step, given, overdue, *self._stamp())
 
         self._append(make)
 
@@ -255,7 +255,7 @@ class Journal:
         )
 
     def _closing_event(self, trial: TrialRecord, how: Closing, message: str, steps: int) -> Closed:
-        return closed(self.history, trial, how, message, steps, *self._stamp())
+        return make_closed(self.history, trial, how, message, steps, *self._stamp())
 
     def running_trial(self, index: int, else_: str = "it has no grant to report on; ask for one first") -> TrialRecord:
         trial = self.history.running.get(index)
@@ -295,7 +295,7 @@ class Journal:
                 return None
             idle = self._idle()
             at, drift = self.clock.read(self.history) if idle else self._stamp()
-            return adopted(self.history, trial, self.worker, start, self._retries, at, drift, idle)
+            return make_adopted(self.history, trial, self.worker, start, self._retries, at, drift, idle)
 
         self._keep_alive()
         return isinstance(self._append(make), Adopted)
@@ -342,7 +342,7 @@ class Journal:
 
     def change_budget(self, budget: Budget) -> None:
         """Replace the budget; it cannot be less than what is already spent or committed."""
-        self._append(lambda: budgeted(self.history, budget, self.worker))
+        self._append(lambda: make_budgeted(self.history, budget, self.worker))
 
     def put(self, *makes: Callable[[History], Event | None]) -> None:
         """Append what is made of the history, with all that other processes added; None appends nothing.

@@ -17,7 +17,7 @@ from shoestring.core.events import Added, Enqueued
 from shoestring.core.goals import Goals
 from shoestring.core.history import FAILED, History, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.readings import Reading, checked_reading, numbers_and_details, readings_by_step
+from shoestring.core.readings import Reading, check_reading, numbers_and_details, readings_by_step
 from shoestring.errors import ReadingError, SpaceError
 from shoestring.spaces.codec import Codec, Config
 
@@ -29,13 +29,13 @@ _BATCH = 500
 
 def is_known(history: History, config: Mapping[str, Any]) -> bool:
     """Return whether a configuration was tried, added or enqueued already."""
-    key = Codec.key(history.codec.completed(config))
+    key = Codec.key(history.codec.complete(config))
     return key in history.arm_of or key in map(Codec.key, history.queue)
 
 
-def enqueued(history: History, config: Mapping[str, Any], source: str = "") -> Enqueued:
+def make_enqueued(history: History, config: Mapping[str, Any], source: str = "") -> Enqueued:
     """Make the event for a configuration to try next; a known configuration is refused."""
-    own = history.codec.completed(config)
+    own = history.codec.complete(config)
     if is_known(history, own):
         arm = history.arm_of.get(Codec.key(own))
         what = "waits in the queue already" if arm is None else f"is that of trial {history.arms[arm].trials[0].index}"
@@ -45,14 +45,14 @@ def enqueued(history: History, config: Mapping[str, Any], source: str = "") -> E
     return Enqueued(history.now, own, source, history.drift)
 
 
-def added(
+def make_added(
     history: History, config: Mapping[str, Any], readings: object, failed: object = None, source: str = ""
 ) -> Added | None:
     """The event for a result from elsewhere; None if exactly this result is known already.
 
     A single number is the reading of the last step; a list has one reading for each step, a mapping says which.
     """
-    own, last = history.codec.completed(config), history.max_resource or 1
+    own, last = history.codec.complete(config), history.max_resource or 1
     message = "" if failed is None else str(failed) or "it failed elsewhere"
     given = {} if readings is None else readings_by_step(0, last, readings, "a trial of this study")
     if not given and not message:
@@ -63,7 +63,7 @@ def added(
 
 
 def _write(step: int, given: object, goals: Goals) -> dict[str, Any]:
-    reading = checked_reading(given, goals)
+    reading = check_reading(given, goals)
     numbers, details = numbers_and_details(reading)
     optional = {
         "low": reading.low,
@@ -145,7 +145,7 @@ def start_with(journal: Journal, initial: Initial) -> None:
 
 
 def _enqueue_once(config: Mapping[str, Any], history: History) -> Enqueued | None:
-    return None if is_known(history, config) else enqueued(history, config)
+    return None if is_known(history, config) else make_enqueued(history, config)
 
 
 def add_results(journal: Journal, warm: WarmStart) -> int:
@@ -179,7 +179,7 @@ def _batches(results: Sequence[Result]) -> Iterator[list[Result]]:
 
 
 def _add_result(result: Result, history: History) -> Added | None:
-    return added(history, result.config, result.readings or None, result.failed, result.source)
+    return make_added(history, result.config, result.readings or None, result.failed, result.source)
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def _result(history: History, other: History, trial: TrialRecord, name: str, fil
     config = {key: value for key, value in {**fill, **trial.config}.items() if key in own}
     missing = [key for key in own if key not in config and key not in other.codec.space and _must_be_given(own[key])]
     try:
-        config = history.codec.completed(history.codec.without_inactive(config, fill.keys() - trial.config.keys()))
+        config = history.codec.complete(history.codec.without_inactive(config, fill.keys() - trial.config.keys()))
     except SpaceError as error:
         if missing:
             raise SpaceError(

@@ -3,11 +3,11 @@
 They follow from the history alone, and cost a few operations per new event rather than a pass over all arms:
 
 >>> import shoestring as ss
->>> from shoestring.core.observations import observed
+>>> from shoestring.core.observations import observe
 >>> study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(evaluations=3), method="random")
 >>> while (grant := study.ask()) is not None:
 ...     study.tell(grant, float(grant.trial))
->>> observed(study.history).losses(1)
+>>> observe(study.history).losses(1)
 array([0., 1., 2.])
 """
 
@@ -27,7 +27,7 @@ from shoestring.core.history import FAILED, Arm, Cursor, History, TrialRecord
 _KEPT_STEPS = 8
 
 
-def observed(history: History) -> Observations:
+def observe(history: History) -> Observations:
     """The arms of a study as arrays, as of now."""
     seen = history.cached("observations", Observations).update(history)
     return seen if history.compared is None else seen.before(history.compared)

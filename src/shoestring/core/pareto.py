@@ -42,10 +42,10 @@ def dominates(a: Sequence[float], b: Sequence[float]) -> bool:
 
 def non_dominated(points: Array) -> Mask:
     """Return which points no other one dominates; equal points are all kept. Shape (n,)."""
-    return np.asarray(~_dominated_by(points).any(axis=0))
+    return np.asarray(~_dominance(points).any(axis=0))
 
 
-def _dominated_by(points: Array) -> Mask:
+def _dominance(points: Array) -> Mask:
     """Return at (i, j) whether point i dominates point j. Shape (n, n)."""
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
     better = (points[:, None, :] < points[None, :, :]).any(axis=2)
@@ -58,7 +58,7 @@ def domination_ranks(points: Array) -> Codes:
     >>> domination_ranks(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 2.0], [3.0, 3.0]])).tolist()
     [0, 0, 1, 2]
     """
-    dominates_it = _dominated_by(points)
+    dominates_it = _dominance(points)
     left = dominates_it.sum(axis=0)  # how many unranked points dominate each; -1 once it is ranked
     ranks = np.zeros(len(points), dtype=np.int64)
     rank = 0
@@ -150,12 +150,12 @@ def unit_scaled(losses: Array) -> Array:
     return np.asarray((losses - low) / spread)
 
 
-def scalarised(z: Array, w: Array) -> Array:
+def scalarise(z: Array, w: Array) -> Array:
     """One loss for each point: the largest weighted one, and a little of their sum. Shape (n,).
 
     Knowles, ParEGO: a hybrid algorithm with on-line landscape approximation, 2006, equation 2.
 
-    >>> scalarised(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.5, 0.5])).round(3).tolist()
+    >>> scalarise(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.5, 0.5])).round(3).tolist()
     [0.525, 0.275]
     """
     weighted = z * w

@@ -9,7 +9,7 @@ from operator import index
 from typing import Any
 
 from shoestring.core.goals import Goals, number_of
-from shoestring.core.remarks import bounded_json, bounded_text
+from shoestring.core.remarks import shorten_json, shorten_text
 from shoestring.errors import ReadingError, brief
 
 _NONE = "the reading is None, not a number: the objective must return, yield or report its loss"
@@ -71,7 +71,7 @@ def as_reading(given: Any) -> Reading:
     return Reading(**given)
 
 
-def checked_reading(given: object, goals: Goals | None = None) -> Reading:
+def check_reading(given: object, goals: Goals | None = None) -> Reading:
     """A usable reading from what an objective gave, or an error that says why it is not one.
 
     Without ``goals`` it is not known yet which numbers the study needs: only those that are there are checked.
@@ -141,15 +141,23 @@ def _number(what: str, given: Any, goals: Goals | None = None) -> float:
     if given is None and what == "the reading":
         raise ReadingError(_NONE)
     if isinstance(given, (str, bytes, bool)) or given is None:
-        raise ReadingError(f"{what} is {brief(given)}, not a number")
+        raise ReadingError(f"{what} is {brief(given)}, not a number{_instead(given, goals)}")
     try:
         number = _as_float(given)
     except Exception:  # any error that a foreign type raises when it cannot be converted
-        instead = f"; give {_example(goals)}" if isinstance(given, (Mapping, tuple, list)) else ""
-        raise ReadingError(f"{what} is {brief(given)}, not a number{instead}") from None
+        raise ReadingError(f"{what} is {brief(given)}, not a number{_instead(given, goals)}") from None
     if not math.isfinite(number):
         raise ReadingError(f"{what} is {number}; only finite numbers can be compared")
     return number
+
+
+def _instead(given: Any, goals: Goals | None) -> str:
+    """Say what to give in place of something that is not a number."""
+    if isinstance(given, (Mapping, tuple, list)):
+        return f"; give {_example(goals)}"
+    if isinstance(given, (str, bytes)):
+        return "; convert it with float(...)"
+    return "; give one number, such as its mean" if hasattr(given, "mean") else ""
 
 
 def _as_float(given: Any) -> float:
@@ -159,11 +167,11 @@ def _as_float(given: Any) -> float:
 
 def _metric(name: str, given: Any) -> Any:
     if isinstance(given, str):
-        return bounded_text(given)
+        return shorten_text(given)
     try:
         return _as_float(given)
     except Exception:
-        return bounded_json(f"the reading's metric {name!r}", given)
+        return shorten_json(f"the reading's metric {name!r}", given)
 
 
 def numbers_and_details(reading: Reading) -> tuple[dict[str, float] | None, dict[str, Any] | None]:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args, runtime_c
 from shoestring._other_names import ExplainsNames
 from shoestring._tables import ShownAsTable
 from shoestring.core.events import Rule
-from shoestring.core.front import missed, required_front, weighted_best
+from shoestring.core.front import describe_misses, required_front, weighted_best
 from shoestring.errors import EverythingFailed, MethodError
 from shoestring.spaces.codec import deep_copy
 
@@ -179,7 +179,7 @@ def required(found: Best | None, history: History) -> Best:
             f"study.pick({'=1, '.join(history.goals.names)}=1) chooses by weights"
         )
     if found is None:
-        raise EverythingFailed(missed(history) if history.readings else _first_failure(history))
+        raise EverythingFailed(describe_misses(history) if history.readings else _first_failure(history))
     return found
 
 

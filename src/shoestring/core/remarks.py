@@ -40,7 +40,7 @@ class Attributes(UserDict[str, Any]):
         super().__init__(given)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(_name(name), bounded_json(f"the attribute {name!r}", value, refuse=True))
+        super().__setitem__(_name(name), shorten_json(f"the attribute {name!r}", value, refuse=True))
         self.changed[name] = self.data[name]
 
     def __delitem__(self, name: str) -> None:
@@ -51,16 +51,16 @@ class Attributes(UserDict[str, Any]):
         return changed
 
 
-def bounded_text(text: str) -> str:
+def shorten_text(text: str) -> str:
     """A text, or its beginning if it is too long to be kept.
 
-    >>> bounded_text("diverged"), len(bounded_text("x" * 50_000)) < 10_100
+    >>> shorten_text("diverged"), len(shorten_text("x" * 50_000)) < 10_100
     ('diverged', True)
     """
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (cut from {len(text):,} characters)"
 
 
-def bounded_json(what: str, given: Any, refuse: bool = False) -> Any:
+def shorten_json(what: str, given: Any, refuse: bool = False) -> Any:
     """A value as JSON holds it. One that is too long becomes the beginning of its text, unless it is refused."""
     try:
         plain = _plain(given)
@@ -73,7 +73,7 @@ def bounded_json(what: str, given: Any, refuse: bool = False) -> Any:
         return plain
     if refuse:
         raise ReadingError(f"{what} has {len(text):,} characters as JSON; at most {LONGEST:,} are kept: use a file")
-    return bounded_text(text)
+    return shorten_text(text)
 
 
 def _plain(value: Any) -> Any:
@@ -97,13 +97,13 @@ def _name(given: object) -> str:
     return given
 
 
-def checked_note(given: object) -> str:
+def check_note(given: object) -> str:
     if not isinstance(given, str):
         raise ReadingError(f"the note is {brief(given)}; it must be a text")
-    return bounded_text(given)
+    return shorten_text(given)
 
 
-def checked_tags(given: object) -> tuple[str, ...]:
+def check_tags(given: object) -> tuple[str, ...]:
     """Tags in the order given, each once."""
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else None
     if listed is None or not all(isinstance(tag, str) and 0 < len(tag) <= _LONGEST_NAME for tag in listed):
@@ -113,10 +113,10 @@ def checked_tags(given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def noted_trial(history: History, trial: int, remarks: Remarks) -> Noted | None:
+def note_on_trial(history: History, trial: int, remarks: Remarks) -> Noted | None:
     """The event for what is said of a trial; None if all of it is known, as after a step that was run again."""
     record = history.trials[trial]
-    new = [note for note in map(checked_note, remarks.notes) if note not in record.notes]
+    new = [note for note in map(check_note, remarks.notes) if note not in record.notes]
     attributes = {
         name: value
         for name, value in remarks.attributes.items()
@@ -127,7 +127,7 @@ def noted_trial(history: History, trial: int, remarks: Remarks) -> Noted | None:
     return Noted(history.now, trial, tuple(new), attributes or None, None, history.drift)
 
 
-def noted_study(history: History, note: str | None = None, tags: tuple[str, ...] | None = None) -> Noted | None:
+def note_on_study(history: History, note: str | None = None, tags: tuple[str, ...] | None = None) -> Noted | None:
     """The event for the note or the tags of a study; None if nothing changes."""
     if note is not None and note != history.note:
         return Noted(history.now, None, (note,), None, None, history.drift)

@@ -12,20 +12,20 @@ _DECIMALS = 7
 LARGEST = 1e300
 
 
-def standardised(values: Array) -> Array:
+def standardise(values: Array) -> Array:
     """With mean 0 and standard deviation 1; all 0 if the values are equal."""
     spread = values.std()
     return np.asarray(np.round((values - values.mean()) / spread, _DECIMALS)) if spread > 0 else np.zeros(len(values))
 
 
-def tamed(losses: Array) -> Array:
+def tame(losses: Array) -> Array:
     """The losses standardised, beyond the median by their logarithm: a few that exploded leave the others apart.
 
     An infinite loss is a little worse than the worst finite one.
 
     >>> import numpy as np
-    >>> from shoestring.core.scores import tamed
-    >>> tamed(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
+    >>> from shoestring.core.scores import tame
+    >>> tame(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
     [-1.2, -0.8, -0.4, 1.2, 1.2]
     """
     finite = np.isfinite(losses)
@@ -39,4 +39,4 @@ def tamed(losses: Array) -> Array:
         over[finite] = (known - centre) / (spread if spread > 0 else max(float(known.max() - centre), 1e-300))
     over = np.minimum(over, LARGEST)
     over[~finite] = over[finite].max() + 1
-    return standardised(np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over))
+    return standardise(np.where(over > 0, np.log1p(np.maximum(over, 0.0)), over))

@@ -54,12 +54,12 @@ class StudyClock:
         deadline = history.deadline()
         return math.inf if deadline is None else deadline - self.read(history)[0]
 
-    def looked(self, at: float, found: bool) -> None:
+    def record_look(self, at: float, found: bool) -> None:
         """Take note that the log was read at this moment of the steady clock."""
         if found:
             self._absent, self._known = self._looked, self.ticks()
         self._looked = at
 
-    def appended(self) -> None:
+    def record_append(self) -> None:
         """An event was appended that was stamped with the last ``read``."""
         self._absent = self._known = self._looked = self._read

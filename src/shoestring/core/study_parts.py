@@ -11,7 +11,7 @@ from shoestring.core.front import FrontMember, hypervolume_of, member_of, requir
 from shoestring.core.grants import Grant
 from shoestring.core.history import History
 from shoestring.core.journal import Journal
-from shoestring.core.remarks import ARCHIVED, Attributes, Remarks, checked_note, checked_tags, noted_study, noted_trial
+from shoestring.core.remarks import ARCHIVED, Attributes, Remarks, check_note, check_tags, note_on_study, note_on_trial
 
 
 class HasFront:
@@ -83,7 +83,7 @@ class HasRemarks:
 
     @note.setter
     def note(self, text: str) -> None:
-        self._journal.put(partial(noted_study, note=checked_note(text)))
+        self._journal.put(partial(note_on_study, note=check_note(text)))
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class HasRemarks:
 
     @tags.setter
     def tags(self, tags: Iterable[str]) -> None:
-        self._journal.put(partial(noted_study, tags=checked_tags(tags)))
+        self._journal.put(partial(note_on_study, tags=check_tags(tags)))
 
     def archive(self, archived: bool = True) -> None:
         """Hide the study in the lists, or show it again: it gets the tag "archived", and nothing else changes."""
@@ -109,7 +109,7 @@ class HasRemarks:
         >>> study.trials[0].notes, study.trials[0].attributes
         (['looks good'], {'git': '1a2b3c'})
         """
-        remarks = Remarks((checked_note(note),) if note else (), dict(Attributes(attributes)))
+        remarks = Remarks((check_note(note),) if note else (), dict(Attributes(attributes)))
         with self._journal.lock:
             index = trial_of(self._journal, trial).index
-            self._journal.put(partial(noted_trial, trial=index, remarks=remarks))
+            self._journal.put(partial(note_on_trial, trial=index, remarks=remarks))

@@ -38,7 +38,7 @@ class TentativeGrants:
         if granted.trial < len(self._history.trials):
             self._paused.append(copy(self._history.trials[granted.trial]))
         self._history.absorb(granted)
-        self._clock.appended()  # the next one is stamped with the time that passes from now on
+        self._clock.record_append()  # the next one is stamped with the time that passes from now on
 
     def keep(self) -> None:
         """They are in the log now."""

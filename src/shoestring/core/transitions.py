@@ -7,22 +7,22 @@ from dataclasses import replace
 from shoestring.core.budget import Budget
 from shoestring.core.events import Adopted, Budgeted, Closed, Closing, Reported
 from shoestring.core.history import History, TrialRecord
-from shoestring.core.readings import Reading, checked_reading, numbers_and_details
+from shoestring.core.readings import Reading, check_reading, numbers_and_details
 from shoestring.errors import BudgetError, ReadingError
 
 
-def reported(
+def make_reported(
     history: History, trial: TrialRecord, step: int, given: object, overdue: bool, at: float, drift: float
 ) -> Reported | Closed:
     """The reading of a step, or the end of the trial if the reading cannot be used or paid."""
 
     def end(how: Closing, message: str, cost: float = 0.0) -> Closed:
-        return closed(history, trial, how, message, step - trial.step, at, drift, cost)
+        return make_closed(history, trial, how, message, step - trial.step, at, drift, cost)
 
     if overdue:
         return end("stopped", "the budget's time ended during this step")
     try:
-        reading = checked_reading(given, history.goals)
+        reading = check_reading(given, history.goals)
     except ReadingError as error:
         return end("failed", str(error), _cost_of(given))
     if reading.cost is None and history.ledger.budget.limited == ("cost",):
@@ -42,12 +42,12 @@ def _cost_of(given: object) -> float:
     if not isinstance(given, Reading) or given.cost is None:
         return 0.0
     try:
-        return checked_reading(Reading(0.0, cost=given.cost)).cost or 0.0
+        return check_reading(Reading(0.0, cost=given.cost)).cost or 0.0
     except ReadingError:
         return 0.0
 
 
-def closed(
+def make_closed(
     history: History,
     trial: TrialRecord,
     how: Closing,
@@ -63,7 +63,7 @@ def closed(
     return Closed(at, trial.index, how, message, steps, history.ledger.payable(cost, trial.reserved), idle, drift)
 
 
-def adopted(
+def make_adopted(
     history: History, trial: TrialRecord, worker: str, start: int, retries: int, at: float, drift: float, idle: float
 ) -> Adopted | Closed:
     """The adoption of a running trial, which runs from ``start`` again, or its end if that is not possible.
@@ -75,18 +75,18 @@ def adopted(
     if was_lost and trial.attempts >= retries:
         times = "once" if trial.attempts == 0 else f"{trial.attempts + 1} times"
         message = f"the process that ran it was lost {times} at step {trial.step + 1}"
-        return closed(history, trial, "lost", message, 1, at, drift, idle=idle)
+        return make_closed(history, trial, "lost", message, 1, at, drift, idle=idle)
     if not history.ledger.allows("steps", again):
         message = f"it would have to run {again} steps again, which the budget cannot pay"
-        return closed(history, trial, "lost", message, 0, at, drift, idle=idle)
+        return make_closed(history, trial, "lost", message, 0, at, drift, idle=idle)
     message = f"the process of {trial.worker} has died" if was_lost else ""
     return Adopted(at, trial.index, worker, start, idle, trial.attempts + was_lost, message, 0, drift)
 
 
-def budgeted(history: History, budget: Budget, worker: str) -> Budgeted:
+def make_budgeted(history: History, budget: Budget, worker: str) -> Budgeted:
     """Another budget, which pays for what is already spent or committed."""
     wanted = replace(history.ledger, budget=budget)
-    unit = wanted.broken()
+    unit = wanted.exceeded_unit()
     if unit:
         used = getattr(budget, unit) - wanted.free(unit)
         raise BudgetError(

@@ -82,7 +82,7 @@ class TrialRecord(ShownAsTable, ExplainsNames):
         """Tell whether the reading of a step fulfils all constraints of the study."""
         return not any(self.violations.get(step, ()))
 
-    def taken_by(self, worker: str) -> None:
+    def hand_to(self, worker: str) -> None:
         self.holders += worker != self.worker
         self.worker = worker
 

@@ -27,7 +27,7 @@ class Verification:
         return self.ok
 
 
-def verified(events: Iterable[Event], method: Method) -> Verification:
+def verify(events: Iterable[Event], method: Method) -> Verification:
     """Let the method decide again at every grant of a log."""
     history, checked = History(), 0
     for position, event in enumerate(events):

@@ -39,9 +39,9 @@ import numpy as np
 from shoestring._arrays import Array
 from shoestring.core.goals import Constraint, Goals, number_of
 from shoestring.core.history import Cursor, History, TrialRecord
-from shoestring.core.pareto import contribution_ranks, scalarised, unit_scaled
+from shoestring.core.pareto import contribution_ranks, scalarise, unit_scaled
 from shoestring.core.randomness import generator
-from shoestring.core.scores import tamed
+from shoestring.core.scores import tame
 
 # How a component uses the losses of trials.
 Judges = Literal["nothing", "weighted", "ranked", "by part"]
@@ -157,7 +157,7 @@ class _Table:
         losses = np.array(self._losses).reshape(-1, len(w))
         if len(w) == 1 or not len(losses):
             return np.asarray(losses.reshape(-1))
-        return scalarised(unit_scaled(np.column_stack([tamed(column) for column in losses.T])), w)
+        return scalarise(unit_scaled(np.column_stack([tame(column) for column in losses.T])), w)
 
     def with_violations(self, losses: Array) -> Array:
         """The losses with those of infeasible readings beyond the worst feasible one. Shape (n,)."""

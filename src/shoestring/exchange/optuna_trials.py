@@ -147,7 +147,7 @@ def _config(trial: Any, distributions: Mapping[str, Any], codec: Codec) -> Confi
     fixed = trial.system_attrs.get("fixed_params", {}) if trial.state.name == "WAITING" else {}
     params = {**fixed, **trial.params}
     try:
-        return codec.completed({n: own_value(d, params[n]) for n, d in distributions.items() if n in params})
+        return codec.complete({n: own_value(d, params[n]) for n, d in distributions.items() if n in params})
     except SpaceError:
         return None
 

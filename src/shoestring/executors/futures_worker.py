@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoestring.core.readings import Reading, checked_reading
+from shoestring.core.readings import Reading, check_reading
 from shoestring.core.remarks import Remarks
 from shoestring.core.workers import ticks
 from shoestring.errors import StorageError
@@ -61,7 +61,7 @@ class Letters:
             return None
         metrics = fields.pop("metrics", {})
         if fields["reading"] is not None:
-            fields["reading"] = checked_reading(Reading(**fields["reading"], **metrics))
+            fields["reading"] = check_reading(Reading(**fields["reading"], **metrics))
         if fields["remarks"] is not None:
             fields["remarks"] = Remarks(*fields["remarks"])
         return Report(**fields)

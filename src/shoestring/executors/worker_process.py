@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from shoestring.core.readings import checked_reading
+from shoestring.core.readings import check_reading
 from shoestring.errors import ReadingError, StorageError
 from shoestring.objectives.failures import error_line
 from shoestring.objectives.held_trials import HeldTrials
@@ -106,6 +106,6 @@ def plain_report(report: Report) -> Report:
     if report.how != "reading":
         return report
     try:
-        return report._replace(reading=checked_reading(report.reading))
+        return report._replace(reading=check_reading(report.reading))
     except ReadingError as error:
         return report._replace(how="failed", reading=None, message=str(error), held=False)

@@ -69,7 +69,7 @@ def parameters_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """The parameters that vary, by the key of their override, and the overrides that all jobs have.
 
-    What is typed counts instead of what the configuration says.
+    An override on the command line counts instead of the one in the configuration.
     """
     parser = OverridesParser.create(config_loader=config_loader)
     varied: dict[str, Any] = {}
@@ -95,14 +95,14 @@ def _sort(override: Override, varied: dict[str, Any], fixed: dict[str, str]) -> 
     """Put an override where it belongs."""
     key, value = override.get_key_element(), override.value()
     if override.is_sweep_override():
-        varied[key] = _swept(override)
+        varied[key] = _swept_values(override)
     elif isinstance(value, str) and is_range(value):
         varied[key] = from_text(key, value)
     else:
         fixed[key] = override.input_line or f"{key}={override.get_value_element_as_str()}"
 
 
-def _swept(override: Override) -> Any:
+def _swept_values(override: Override) -> Any:
     key, value = override.get_key_element(), override.value()
     if isinstance(value, IntervalSweep):
         ends = value.start, value.end

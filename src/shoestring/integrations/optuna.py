@@ -30,7 +30,7 @@ from shoestring.exchange.optuna_space import config_for_optuna, distributions_of
 from shoestring.exchange.optuna_trials import mode_of
 from shoestring.integrations.optuna_forecast import CurveForecasts, chance_to_be_among
 from shoestring.integrations.optuna_history import OptunaHistory, ReportedSteps
-from shoestring.methods.opening import chosen_method
+from shoestring.methods.opening import choose_method
 from shoestring.spaces.codec import Config
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.definition import as_space
@@ -141,7 +141,7 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
                 f"budget is {self._budget}; inside an Optuna study it is in steps or evaluations, and "
                 "study.optimize(timeout=...) is for seconds"
             )
-        chosen_method(method, _USUAL, None)  # an unknown name is refused here
+        choose_method(method, _USUAL, None)  # an unknown name is refused here
         self._space = None if space is None else as_space(space)
         self._distributions = None if self._space is None else distributions_of(self._space)[0]
         self._follower = _Follower(self._budget, seed)
@@ -169,7 +169,7 @@ class Sampler(_SAMPLER):  # type: ignore[misc]
         return found
 
     def _propose(self, history: History, rng: np.random.Generator) -> Config:
-        method, _ = chosen_method(self._method, self._budget or _USUAL, history.max_resource)
+        method, _ = choose_method(self._method, self._budget or _USUAL, history.max_resource)
         sampler = getattr(method, "sampler", None)
         if sampler is not None:
             proposal = propose_new(sampler, history, rng)

@@ -82,7 +82,7 @@ class OptunaHistory:
         if config is None:
             return None
         history = self.history
-        if history.ledger.exhausted():
+        if history.ledger.exhausted_unit():
             doubled = {unit: 2 * limit for unit, limit in history.ledger.budget.limits().items()}
             history.absorb(Budgeted(history.now, doubled))
         index, arm = len(history.trials), history.arm_of.get(Codec.key(config))

@@ -150,7 +150,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.study_ = Study(
             space, budget=self._budget(evaluation), method=self.method, mode="max",
             max_resource=evaluation.steps if evaluation.steps > 1 else None, seed=evaluation.seed,
-            past=self.past, guess=_named_guess(self.guess, values),
+            past=self.past, guess=_name_guess(self.guess, values),
         )  # fmt: skip
         jobs = effective_n_jobs(self.n_jobs)
         batch = max(1, jobs if self.resource == "folds" else math.ceil(jobs / self.n_splits_))
@@ -372,7 +372,7 @@ def _name_choices(space: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
     return named, values
 
 
-def _named_guess(guess: Any, values: Mapping[str, Mapping[str, Any]]) -> Any:
+def _name_guess(guess: Any, values: Mapping[str, Mapping[str, Any]]) -> Any:
     """The guess with the names of such choices; a clone of the search has copies of them, which print the same."""
     if not isinstance(guess, Mapping):
         return guess

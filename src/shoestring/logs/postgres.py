@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shoestring.core import heartbeats
-from shoestring.core.checksums import Ends, Row, events_of, first_link, relinked, rows_of
+from shoestring.core.checksums import Ends, Row, events_of, first_link, relink, rows_of
 from shoestring.core.events import Event
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, StorageError
@@ -278,7 +278,7 @@ class PostgresLog:
     def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
         def change(connection: psycopg.Connection[Any], rows: list[Any]) -> None:
             connection.execute("UPDATE studies SET name = %s WHERE id = %s", (name, study))
-            changed = list(relinked(rows, first_link(name)))
+            changed = list(relink(rows, first_link(name)))
             places, checksums = [row.seq for row in changed], [row.checksum for row in changed]
             connection.execute(_RELINK, (places, checksums, study))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.core.checksums import events_of, first_link
-from shoestring.core.event_log import checked_name
+from shoestring.core.event_log import check_name
 from shoestring.core.events import Event
 from shoestring.core.history import History
 from shoestring.errors import ShoestringError, StorageError
@@ -66,7 +66,7 @@ def _damage(connection: sqlite3.Connection) -> str:
 def _examine(connection: sqlite3.Connection, study: Examined) -> Examined:
     history, good = History(), 0
     try:
-        checked_name(study.name)
+        check_name(study.name)
         rows = _note_rows(connection.execute(SELECT, (study.id, 0)), study.rows)
         for event in events_of(rows, 0, first_link(study.name)):
             history.restore(event)

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoestring.core.checksums import Ends, events_of, first_link, relinked, rows_of
+from shoestring.core.checksums import Ends, events_of, first_link, relink, rows_of
 from shoestring.core.events import Event, older_format
 from shoestring.core.workers import ticks
 from shoestring.errors import Conflict, CorruptLog, OlderLog, StorageError
@@ -286,7 +286,7 @@ class SqliteLog:
     def rename(self, study: int, name: str, expect: int, move: Callable[[], None]) -> None:
         def change(connection: sqlite3.Connection, rows: list[Any]) -> None:
             connection.execute("UPDATE studies SET name = ? WHERE id = ?", (name, study))
-            changed = ((row.checksum, study, row.seq) for row in relinked(rows, first_link(name)))
+            changed = ((row.checksum, study, row.seq) for row in relink(rows, first_link(name)))
             connection.executemany("UPDATE events SET checksum = ? WHERE study = ? AND seq = ?", changed)
 
         self._change(study, expect, change, move)

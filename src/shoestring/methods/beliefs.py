@@ -31,7 +31,7 @@ from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.learning_curves import Pool, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.action_values import Outlook
 from shoestring.models.freeze_thaw import Belief, Mixture, Parameters
-from shoestring.models.freeze_thaw_learning import Readings, likeliest, sampled
+from shoestring.models.freeze_thaw_learning import Readings, likeliest, sample
 from shoestring.models.scores import loss_of_score, normal_scores
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
@@ -227,7 +227,7 @@ class BeliefState:
             # In log order: the flat place of each reading in ``values``, and its loss.
             self._places, self._losses = np.zeros(0, dtype=np.int64), np.zeros(0)
             self._take(history, self.readings[:fit])
-            self.belief = self._rebuilt_belief(history)
+            self.belief = self._rebuild_belief(history)
         for column in self._take(history, self.readings[self._taken :]):
             self.belief.observe(column)
 
@@ -250,22 +250,24 @@ class BeliefState:
             self._taken += 1
         return columns
 
-    def _rebuilt_belief(self, history: History) -> Mixture:
+    def _rebuild_belief(self, history: History) -> Mixture:
         """The belief given the readings that the parameters are learned from."""
         times = np.arange(1.0, len(self.steps) + 1)
         found = [self.options.prior(self.points.shape[1])]
         if self._fit:
             seen = np.flatnonzero(self._counts)
-            readings = Readings(self.points[seen], times, self.scored()[0][seen], self._counts[seen], self._choices)
+            readings = Readings(
+                self.points[seen], times, self.score_readings()[0][seen], self._counts[seen], self._choices
+            )
             if self.options.learn == "ml":
                 found = [likeliest(found[0], readings)]
             else:
-                found = sampled(found[0], readings, _SAMPLES, generator(history.seed, self._fit, "belief"))
+                found = sample(found[0], readings, _SAMPLES, generator(history.seed, self._fit, "belief"))
         return Mixture([Belief(one, self.points, times, self._choices, self._counts) for one in found])
 
     def curve(self, trial: TrialRecord) -> CurveBelief:
         """The belief about one trial at the places of the grid that it has not reached."""
-        values, scores, losses = self.scored()
+        values, scores, losses = self.score_readings()
         column = self._columns[trial.arm]
         places = np.arange(int(self.belief.counts[column]) + 1, len(self.steps) + 1)
         mean = self.belief.means(values)[column, places - 1]
@@ -275,7 +277,7 @@ class BeliefState:
         steps = self.steps[places - 1].tolist()
         return CurveBelief.of_normal(steps, mean, deviation, lambda s: self.options.loss(s, losses, scores), known)
 
-    def scored(self) -> tuple[Array, Array, Array]:
+    def score_readings(self) -> tuple[Array, Array, Array]:
         """The readings on the scale of the belief as (K, times); and scores and losses in log order."""
         losses = self._losses[: self._taken]
         if self.options.scale == "raw" or not len(losses):
@@ -297,7 +299,7 @@ class Posterior:
         self.state, self.history = state, history
         self.steps, self.arm_at, self.trainable = state.steps, state.arm_at, state.trainable
         self.remaining = remaining_steps(history)
-        self.values, self._scores, self._losses = state.scored()
+        self.values, self._scores, self._losses = state.score_readings()
         self.incumbent = float(self._scores.min()) if len(self._scores) else math.inf
         self.belief = state.belief
         self.means = self.belief.means(self.values)

@@ -89,12 +89,12 @@ class Pool:
 def _pool(history: History, size: int) -> tuple[list[Config], Array, dict[Hashable, int]]:
     """The configurations of a pool, their points, and the place of each by its key."""
     codec = history.codec
-    configs = list(_drawn(codec, size, generator(history.seed, 0, f"pool of {size}")))
+    configs = list(_draw(codec, size, generator(history.seed, 0, f"pool of {size}")))
     points = np.array([codec.encode(config) for config in configs]).reshape(len(configs), codec.dimensions)
     return configs, points, {Codec.key(config): i for i, config in enumerate(configs)}
 
 
-def _drawn(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config]:
+def _draw(codec: Codec, size: int, rng: np.random.Generator) -> Iterator[Config]:
     """At most ``size`` different configurations."""
     everything = _everything(codec, 4 * size)
     if everything is not None:

@@ -17,11 +17,11 @@ from shoestring.core.weighing import unable_part
 from shoestring.errors import Conflict, MethodError, StudyMismatch, brief
 from shoestring.methods.registry import (
     auto,
-    described,
+    describe,
     differing_option,
     named,
     names,
-    rebuilt,
+    rebuild,
     same_method,
     unknown_classes,
 )
@@ -64,7 +64,7 @@ def check_goals(objectives: Any, constraints: Any, mode: Mode, recommend: str, m
     return own
 
 
-def chosen_method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
+def choose_method(given: object, budget: Budget, max_resource: int | None) -> tuple[Method, str]:
     if given == "auto":
         return auto(budget, max_resource)
     if isinstance(given, str):
@@ -79,9 +79,9 @@ def chosen_method(given: object, budget: Budget, max_resource: int | None) -> tu
     return given, ""  # type: ignore[return-value]
 
 
-def rebuilt_method(description: Mapping[str, Any]) -> Method:
+def rebuild_method(description: Mapping[str, Any]) -> Method:
     """The method of a stored study; an error that names the classes that are not known here."""
-    method: Method | None = rebuilt(description)
+    method: Method | None = rebuild(description)
     if method is None:
         unknown = ", ".join(unknown_classes(description)) or "objects that a log cannot hold"
         raise MethodError(
@@ -99,20 +99,20 @@ def stored_method(name: str, given: Method | None, description: Mapping[str, Any
 
     A log of an earlier version does not name the options that were added since, so it may describe another setting.
     """
-    if given is not None and described(given) == description:
+    if given is not None and describe(given) == description:
         return given
-    method: Method | None = rebuilt(description)
+    method: Method | None = rebuild(description)
     if method is None:
         raise StudyMismatch(f"the stored study {name!r} has a method of its own: give it as method=...")
     return method
 
 
-def created_or_found(log: EventLog, name: str, method: Method, opened: Opened) -> tuple[int, History | None]:
+def create_or_find(log: EventLog, name: str, method: Method, opened: Opened) -> tuple[int, History | None]:
     """The number of a study in its log, and the history of one that is new."""
     number = log.find(name)
     if number is not None:
         return number, None
-    history = _opened_history(method, opened)
+    history = _open_history(method, opened)
     try:
         return log.create(name, opened), history
     except Conflict:  # another process created it at this moment
@@ -121,7 +121,7 @@ def created_or_found(log: EventLog, name: str, method: Method, opened: Opened) -
         return number, None
 
 
-def _opened_history(method: Method, opened: Opened) -> History:
+def _open_history(method: Method, opened: Opened) -> History:
     """The history of a new study. Its first grant is decided now, so that an impossible study fails before it is
     stored.
     """

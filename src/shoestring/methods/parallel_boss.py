@@ -62,7 +62,9 @@ class ParallelBOSS:
         exhausted = False
         for number, bracket, turn, budget in self._places(plan, filled):
             if turn == 0:
-                proposal = None if exhausted else propose_new(self.sampler, self._known(history, filled, number), rng)
+                proposal = (
+                    None if exhausted else propose_new(self.sampler, self._model_history(history, filled, number), rng)
+                )
                 if proposal is not None:
                     reason = f"a configuration of bracket {number + 1}; {proposal.reason}"
                     return Start(
@@ -73,14 +75,14 @@ class ParallelBOSS:
                     return Done("every configuration has been tried")
                 continue
             arms = [history.arms[i] for i in filled.arms(number, 0)]
-            chosen = self._chosen(arms, set(filled.arms(number, turn)), budget, _budgets(bracket, self.eta), rng)
+            chosen = self._choose(arms, set(filled.arms(number, turn)), budget, _budgets(bracket, self.eta), rng)
             if chosen is not None:
                 return self._evaluation(chosen, number, turn, budget)
         if history.running:
             return Wait("every evaluation of the last bracket is under way")
         return Done(f"all brackets are complete (iterations={self.iterations})")
 
-    def _known(self, history: History, filled: _Filled, number: int) -> History:
+    def _model_history(self, history: History, filled: _Filled, number: int) -> History:
         """The history for the model of the next arm: of the brackets before the arm's own."""
         own = filled.arms(number, 0)
         return history if self.learn_from == "all" else history.before(own[0] if own else len(history.arms))
@@ -95,7 +97,7 @@ class ParallelBOSS:
                     yield number, bracket, turn, budget
             number += 1
 
-    def _chosen(
+    def _choose(
         self, arms: list[Arm], scheduled: set[int], budget: int, budgets: list[int], rng: np.random.Generator
     ) -> Arm | None:
         """The top arm by V_k of those not in this round yet (lines 5 to 9 and 13 to 17)."""

@@ -128,13 +128,13 @@ def references_of(method: object, bibtex: bool = False) -> list[str]:
     return [bibtex_of(reference) if bibtex else reference for reference in found if reference]
 
 
-def described(method: object) -> dict[str, Any]:
+def describe(method: object) -> dict[str, Any]:
     """A method as plain JSON values: its class and, if it is a dataclass, its fields."""
     values = {f.name: getattr(method, f.name) for f in fields(method)} if is_dataclass(method) else {}
     return {"class": _key(type(method)), **{name: _as_json(value) for name, value in values.items()}}
 
 
-def rebuilt(description: Mapping[str, Any], as_before: bool = True) -> Any:
+def rebuild(description: Mapping[str, Any], as_before: bool = True) -> Any:
     """The method of a description; None if a class in it is not known or holds more than plain values.
 
     Options that it does not name are such that it decides as before they were added, or else their defaults of today.
@@ -163,10 +163,10 @@ def _before(cls: type | None) -> dict[str, Any]:
     return {option.name: option.metadata["before"] for option in options if "before" in option.metadata}
 
 
-def rebuilt_if_known(description: Mapping[str, Any]) -> Any:
+def rebuild_if_known(description: Mapping[str, Any]) -> Any:
     """Rebuild the method of a description; None if it is unknown or does not fit this version."""
     try:
-        return rebuilt(description)
+        return rebuild(description)
     except MethodError:
         return None
 
@@ -197,8 +197,8 @@ def same_method(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     """
     if stored == given:
         return True
-    again = (rebuilt(stored, as_before) for as_before in (False, True))
-    return any(method is not None and described(method) == given for method in again)
+    again = (rebuild(stored, as_before) for as_before in (False, True))
+    return any(method is not None and describe(method) == given for method in again)
 
 
 _UNKNOWN = object()
@@ -247,7 +247,7 @@ def _as_json(value: Any) -> Any:
         return {str(name): _as_json(part) for name, part in value.items()}
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return {"object": f"{value.__module__}:{value.__qualname__}"}
-    return described(value) if is_dataclass(value) else {"object": _key(type(value))}
+    return describe(value) if is_dataclass(value) else {"object": _key(type(value))}
 
 
 def _from_json(value: Any, as_before: bool) -> Any:
@@ -257,5 +257,5 @@ def _from_json(value: Any, as_before: bool) -> Any:
         return _UNKNOWN
     if "class" not in value:
         return dict(value)
-    part = rebuilt(value, as_before)
+    part = rebuild(value, as_before)
     return _UNKNOWN if part is None else part

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf
 
-from shoestring._arrays import Array, enlarged
+from shoestring._arrays import Array, enlarge
 
 # Added to the noise: keeps the factorisation stable where two points are almost the same.
 JITTER = 1e-8
@@ -41,6 +41,6 @@ def solve_upper(L: Array, b: Array) -> Array:
 def append_rows(L: Array, B: Array, C: Array | float, order: Literal["C", "F"]) -> Array:
     """[[L, 0], [B, C]], with B (m, n). The order in memory would change the last bit of a solve."""
     n, m = len(L), len(B)
-    extended = enlarged(L, n + m, n + m, order=order)
+    extended = enlarge(L, n + m, n + m, order=order)
     extended[n:, :n], extended[n:, n:] = B, C
     return extended

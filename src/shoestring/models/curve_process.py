@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoestring._arrays import Array, enlarged
+from shoestring._arrays import Array, enlarge
 from shoestring.models.expected_readings import ExpectedReadings
 from shoestring.models.kernels import Kernel, matern52
 
@@ -133,7 +133,7 @@ class CurveProcess:
         """Add a reading of a curve at a step. With the key of a reading that was expected there, half is done."""
         n = self._given
         if n == len(self._logs):
-            self._logs, self._columns = (enlarged(each, max(_BLOCK, 2 * n)) for each in (self._logs, self._columns))
+            self._logs, self._columns = (enlarge(each, max(_BLOCK, 2 * n)) for each in (self._logs, self._columns))
         self._logs[n], self._columns[n] = np.log(step), column
         self._given += 1
         self._awaited.pop(expected, None)
@@ -192,7 +192,7 @@ class CurveProcess:
         at = np.array([each.at for each in awaited.values()])
         points = np.array([each.point for each in awaited.values()])
         similarity = self._similar(points, self._points[: self._m])
-        solved, to_ends = self._solved(similarity, at[:, None])
+        solved, to_ends = self._solve(similarity, at[:, None])
         for i, (key, each) in enumerate(awaited.items()):
             self._expected.add(key, each.at, each.point, similarity[:, i], solved[i], to_ends[i])
             self._relate(each)
@@ -216,7 +216,7 @@ class CurveProcess:
         if expected in self._expected.keys:
             solved, to_ends = self._expected.pop(expected, n)
         else:
-            solved, to_ends = self._solved(self._similarity_of(column), at)
+            solved, to_ends = self._solve(self._similarity_of(column), at)
         # ``solved`` is the new row of L, but for its last entry.
         pivot = np.sqrt(self.prior_variance + self.noise_variance(at) - solved @ solved)
         self._R[n, :n] = -(solved @ self._R[:n, :n]) / pivot
@@ -235,7 +235,7 @@ class CurveProcess:
             similarity = self._similar(one.point[None], self._points[: self._m])[:, 0]
         else:
             similarity = self._similarity_of(one.column)
-        self._expected.add(key, one.at, one.point, similarity, *self._solved(similarity, one.at))
+        self._expected.add(key, one.at, one.point, similarity, *self._solve(similarity, one.at))
         self._relate(one)
 
     def _drop_expected(self, key: Hashable) -> None:
@@ -246,7 +246,7 @@ class CurveProcess:
         similarity = self._similar(one.point[None], self._expected.points)[:, 0]
         self._expected.relate(self._covariance(similarity, one.at, self._expected.at), self._n)
 
-    def observed(self) -> CurveProcess:
+    def without_expected(self) -> CurveProcess:
         """The process without the readings that are expected, for forecasts only."""
         self._catch_up()
         twin = copy(self)
@@ -258,7 +258,7 @@ class CurveProcess:
             self._similarity[column] = self._similar(self._points[column][None], self._points[: self._m])[:, 0]
         return self._similarity[column]
 
-    def _solved(self, similarity: Array, at: Array | float) -> tuple[Array, Array]:
+    def _solve(self, similarity: Array, at: Array | float) -> tuple[Array, Array]:
         """R k(readings, p) of a reading p, and its covariance with the ends given the readings. Shapes (n,), (m,).
 
         For several, at (k, 1), the shapes are (k, n) and (k, m).
@@ -286,7 +286,7 @@ class CurveProcess:
         self._catch_up()
         explained = self._explained
         if self._expected:
-            explained = explained + self._expected.explained(self.noise_variance(self._expected.at))
+            explained = explained + self._expected.explained_variance(self.noise_variance(self._expected.at))
         return self._deviation(scale, explained)
 
     def forecast_points(self, w: Array, scale: float, points: Array, step: int | None = None) -> tuple[Array, Array]:
@@ -298,7 +298,7 @@ class CurveProcess:
         if self._expected:
             similarity = self._similar(self._expected.points, points)
             K = self._covariance(similarity, self._expected.at[:, None], np.array(log_step))
-            explained += self._expected.explained_elsewhere(self.noise_variance(self._expected.at), K, V)
+            explained += self._expected.explained_variance_elsewhere(self.noise_variance(self._expected.at), K, V)
         return w @ V[: len(w)], self._deviation(scale, explained)
 
     def _columns_of(self, points: Array, at: float) -> Array:
@@ -335,4 +335,4 @@ class CurveProcess:
         while wide < self._m:
             wide += wide // 4 + 32
         if (high, wide) != self._V.shape:
-            self._R, self._V = enlarged(self._R, high, high), enlarged(self._V, high, wide)
+            self._R, self._V = enlarge(self._R, high, high), enlarge(self._V, high, wide)

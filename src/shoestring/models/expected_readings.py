@@ -20,7 +20,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from shoestring._arrays import Array, enlarged
+from shoestring._arrays import Array, enlarge
 
 
 class ExpectedReadings:
@@ -45,7 +45,7 @@ class ExpectedReadings:
         self.keys.append(key)
         self.at, self.points = np.append(self.at, at), np.vstack([self.points, point])
         self.similarity.append(similarity)
-        self._S, self._C = _grown(self._S, k + 1, len(solved)), _grown(self._C, k + 1, self._C.shape[1])
+        self._S, self._C = _grow(self._S, k + 1, len(solved)), _grow(self._C, k + 1, self._C.shape[1])
         self._S[k, : len(solved)], self._C[k] = solved, to_ends
 
     def relate(self, covariance: Array, n: int) -> None:
@@ -53,7 +53,7 @@ class ExpectedReadings:
         k = len(self)
         S = self._S[:k, :n]
         row = [c - s @ S[-1] for c, s in zip(covariance, S, strict=True)]
-        self._K = enlarged(self._K, k, k)
+        self._K = enlarge(self._K, k, k)
         self._K[-1], self._K[:, -1] = row, row
 
     def pop(self, key: Hashable, n: int) -> tuple[Array, Array]:
@@ -71,24 +71,24 @@ class ExpectedReadings:
         """A new end: (2, k) and (k,) between it and the expected readings, and its column of V."""
         k, n = len(self), len(v)
         self.similarity = [np.hstack([old, similarity[:, [i]]]) for i, old in enumerate(self.similarity)]
-        self._C = enlarged(self._C, len(self._C), self._C.shape[1] + 1)
+        self._C = enlarge(self._C, len(self._C), self._C.shape[1] + 1)
         # Row by row, here and below, so that what else is expected changes no rounding.
         self._C[:k, -1] = [c - s[:n] @ v for c, s in zip(covariance, self._S[:k], strict=True)]
 
     def take_in(self, covariance: Array, solved: Array, pivot: float, v: Array) -> None:
         """A new reading: its covariance with the expected ones, and its rows of L and V."""
         k, n = len(self), len(solved)
-        self._S = _grown(self._S, k, n + 1)
+        self._S = _grow(self._S, k, n + 1)
         new = np.array([(c - s[:n] @ solved) / pivot for c, s in zip(covariance, self._S[:k], strict=True)])
         self._S[:k, n] = new
         self._C[:k] -= new[:, None] * v
         self._K -= new[:, None] * new
 
-    def explained(self, noise: Array) -> Array:
+    def explained_variance(self, noise: Array) -> Array:
         """By how much they reduce the variance of each end; ``noise`` (k,) is the variance of theirs."""
         return self._reduction(noise, self._C[: len(self)])
 
-    def explained_elsewhere(self, noise: Array, covariance: Array, V: Array) -> Array:
+    def explained_variance_elsewhere(self, noise: Array, covariance: Array, V: Array) -> Array:
         """The same for what has this prior covariance (k, q) with them and these columns of V (n, q)."""
         return self._reduction(noise, covariance - self._S[: len(self), : len(V)] @ V)
 
@@ -102,9 +102,9 @@ class ExpectedReadings:
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
-def _grown(buffer: Array, rows: int, columns: int) -> Array:
+def _grow(buffer: Array, rows: int, columns: int) -> Array:
     """Make a buffer with room for at least this many rows and columns."""
     high, wide = buffer.shape
     if rows <= high and columns <= wide:
         return buffer
-    return enlarged(buffer, high if rows <= high else 2 * rows, wide if columns <= wide else 2 * columns)
+    return enlarge(buffer, high if rows <= high else 2 * rows, wide if columns <= wide else 2 * columns)

@@ -42,7 +42,7 @@ class Fantasy:
     @classmethod
     def of(cls, belief: Belief, values: Array, arms: Codes) -> Fantasy:
         """Some arms of a belief, given its readings (K, times)."""
-        z, mu = belief.whitened_and_asymptotes(values)
+        z, mu = belief.whiten_with_asymptotes(values)
         C, back = belief.covariance(np.sort(arms)), np.argsort(np.argsort(arms))
         return cls(belief.grid, mu[arms], C[np.ix_(back, back)], belief.counts[arms], z[arms] @ belief.grid.L.T)
 

@@ -45,7 +45,7 @@ class Forest:
         return each.mean(axis=0), np.maximum(each.std(axis=0), self.least)
 
 
-def _grown(kind: Any, Z: NDArray[np.float32], y: Array, draws: np.random.RandomState, **options: Any) -> Any:
+def _grow(kind: Any, Z: NDArray[np.float32], y: Array, draws: np.random.RandomState, **options: Any) -> Any:
     return kind(random_state=draws, **options).fit(Z, y, check_input=False).tree_
 
 
@@ -58,7 +58,7 @@ def _extra_trees(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> 
     from sklearn.tree import ExtraTreeRegressor
 
     draws = _legacy(rng)
-    return [(0.0, [_grown(ExtraTreeRegressor, Z, y, draws, max_features=1.0)], 1.0) for _ in range(_TREES)]
+    return [(0.0, [_grow(ExtraTreeRegressor, Z, y, draws, max_features=1.0)], 1.0) for _ in range(_TREES)]
 
 
 def _random_forest(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -> Any:
@@ -67,7 +67,7 @@ def _random_forest(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -
     members, draws = [], _legacy(rng)
     for _ in range(_TREES):
         rows = rng.integers(len(y), size=len(y))
-        tree = _grown(DecisionTreeRegressor, Z[rows], y[rows], draws, max_features=0.6, min_samples_leaf=2)
+        tree = _grow(DecisionTreeRegressor, Z[rows], y[rows], draws, max_features=0.6, min_samples_leaf=2)
         members.append((0.0, [tree], 1.0))
     return members
 
@@ -81,7 +81,7 @@ def _boosted_trees(Z: NDArray[np.float32], y: Array, rng: np.random.Generator) -
         start, trees = float(y[rows].mean()), []
         left = y[rows] - start
         for _ in range(_STAGES):
-            trees.append(_grown(DecisionTreeRegressor, Z[rows], left, draws, max_depth=_DEPTH))
+            trees.append(_grow(DecisionTreeRegressor, Z[rows], left, draws, max_depth=_DEPTH))
             left = left - _RATE * trees[-1].predict(Z[rows])[:, 0]
         members.append((start, trees, _RATE))
     return members

@@ -117,7 +117,7 @@ class TimeGrid:
         self.omega = 1.0 - _sums_before(self.L * self.u)
         self.variance = np.maximum(np.diag(K_t) - _sums_before(self.L**2), 0.0)
 
-    def whitened(self, values: Array, counts: Codes) -> Array:
+    def whiten(self, values: Array, counts: Codes) -> Array:
         """z of every arm (K, Q), 0 after its last reading; entries of ``values`` (K, times) after it are ignored.
 
         ``counts`` (K,) includes the start.
@@ -169,7 +169,7 @@ class Belief:
         if counts is not None:
             seen = np.flatnonzero(counts)
             self.counts += counts
-            C = _conditioned(C, seen, self.grid.precision[self.counts[seen]])
+            C = _condition(C, seen, self.grid.precision[self.counts[seen]])
         self.C = np.asfortranarray(C)
         self.H = np.zeros((0, len(points)))
 
@@ -211,22 +211,22 @@ class Belief:
         dsyr(-gain / (1.0 + gain * column[arm]), column, lower=1, a=self.C, overwrite_a=1)
         self.counts[arm] += 1
 
-    def whitened_and_asymptotes(self, values: Array) -> tuple[Array, Array]:
+    def whiten_with_asymptotes(self, values: Array) -> tuple[Array, Array]:
         """z (K, Q) and μ = m + Cγ (K,), given the readings (K, times)."""
-        z = self.grid.whitened(values, self.counts)
+        z = self.grid.whiten(values, self.counts)
         gamma = z @ self.grid.informs - self.grid.precision[self.counts] * self.prior_mean
         return z, self.prior_mean + dsymv(1.0, self.C, gamma, lower=1) - self.H.T @ (self.H @ gamma)
 
     def asymptotes(self, values: Array) -> Array:
         """μ (K,), given the readings (K, times)."""
-        return self.whitened_and_asymptotes(values)[1]
+        return self.whiten_with_asymptotes(values)[1]
 
     def means(self, values: Array) -> Array:
         """The expected reading of every arm at every time; without the noise where it was read. (K, times).
 
         Appendix D: P·y_k + Ω·μ_k. With z the part P·y_k at place s is Σ_{i<q} L_si·z_i.
         """
-        z, mu = self.whitened_and_asymptotes(values)
+        z, mu = self.whiten_with_asymptotes(values)
         expected: Array = z @ self.grid.L.T + self.grid.omega[self.counts] * mu[:, None]
         return expected[:, self.grid.first :]
 
@@ -244,7 +244,7 @@ class Belief:
         return np.where(at >= after, unread, 0.0)
 
 
-def _conditioned(C: Array, seen: Codes, precision: Array) -> Array:
+def _condition(C: Array, seen: Codes, precision: Array) -> Array:
     """C once the asymptotes of ``seen`` are read with a precision: C − C_s(C_ss + Λ⁻¹)⁻¹C_sᵀ."""
     if not len(seen):
         return C
@@ -261,7 +261,7 @@ def log_likelihood(parameters: Parameters, distance: Array, times: Array, values
     """
     grid = TimeGrid(parameters, times)
     q = counts + grid.first
-    z = grid.whitened(values, q)[:, grid.first :]
+    z = grid.whiten(values, q)[:, grid.first :]
     informs, precision = grid.informs[grid.first :], grid.precision[q]
     estimates = z @ informs / precision
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.diag(grid.L)[grid.first :]))])[counts]

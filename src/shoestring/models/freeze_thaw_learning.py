@@ -44,39 +44,39 @@ class Readings:
 def likeliest(start: Parameters, readings: Readings) -> Parameters:
     """Type-II maximum likelihood with the prior above, by L-BFGS-B."""
     density = _log_density(start, readings)
-    x = np.zeros(len(_learned(start)))
+    x = np.zeros(len(_names_to_learn(start)))
     bounds = [(-_FURTHEST, _FURTHEST)] * len(x)
 
     def negative(x: Array) -> float:
         return -density(x)
 
     found = minimize(negative, x, method="L-BFGS-B", bounds=bounds, options={"maxiter": 15})
-    return moved(start, found.x)
+    return move(start, found.x)
 
 
-def sampled(start: Parameters, readings: Readings, number: int, rng: np.random.Generator) -> list[Parameters]:
+def sample(start: Parameters, readings: Readings, number: int, rng: np.random.Generator) -> list[Parameters]:
     """``number`` posterior draws, one sweep over the parameters apart."""
     density = _log_density(start, readings)
-    x = np.zeros(len(_learned(start)))
+    x = np.zeros(len(_names_to_learn(start)))
     found = []
     for sweep in range(_BURN_IN + number):
         for i in range(len(x)):
-            x = _sliced(density, x, i, rng)
+            x = _slice_sample(density, x, i, rng)
         if sweep >= _BURN_IN:
-            found.append(moved(start, x))
+            found.append(move(start, x))
     return found
 
 
-def moved(start: Parameters, x: Array) -> Parameters:
+def move(start: Parameters, x: Array) -> Parameters:
     """θ(x)."""
     changes = {}
-    for name, by in zip(_learned(start), x, strict=True):
+    for name, by in zip(_names_to_learn(start), x, strict=True):
         value = getattr(start, name)
         changes[name] = value * math.exp(by) if name in _SCALES else value + by * math.sqrt(start.spread)
     return replace(start, **changes)
 
 
-def _learned(start: Parameters) -> list[str]:
+def _names_to_learn(start: Parameters) -> list[str]:
     """The names of the parameters that are learned; a variance of 0 and parameters without effect stay fixed."""
     without = ("lengthscale",) if start.form == "independent" else ()
     scales = [name for name in _SCALES if getattr(start, name) > 0 and name not in without]
@@ -88,7 +88,7 @@ def _log_density(start: Parameters, readings: Readings) -> Density:
 
     def density(x: Array) -> float:
         try:
-            found = log_likelihood(moved(start, x), distance, r.times, r.values, r.counts)
+            found = log_likelihood(move(start, x), distance, r.times, r.values, r.counts)
         except LinAlgError:  # so smooth that the factorisation fails: treated as impossible
             return -1e12
         return found - 0.5 * float(x @ x) if math.isfinite(found) else -1e12
@@ -96,7 +96,7 @@ def _log_density(start: Parameters, readings: Readings) -> Density:
     return density
 
 
-def _sliced(density: Density, x: Array, i: int, rng: np.random.Generator) -> Array:
+def _slice_sample(density: Density, x: Array, i: int, rng: np.random.Generator) -> Array:
     """x with coordinate i redrawn uniformly from the slice: where the density is above a random height below x's."""
     height = density(x) + math.log(1.0 - rng.random())
 

@@ -1,7 +1,7 @@
 """Maximising an acquisition over the unit cube of a space: by gradients, then from value to value.
 
-The samplers climb from their best candidates (:func:`climbed`). Online tuning climbs from random starts by
-gradients alone (:func:`ascended`), because it needs the local optima, and searches the values only around the best.
+The samplers climb from their best candidates (:func:`climb`). Online tuning climbs from random starts by
+gradients alone (:func:`ascend`), because it needs the local optima, and searches the values only around the best.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ScoreWithGradient = Callable[[Array], tuple[Array, Array]]
 _FEW = 6
 
 
-def snapped(points: Array, codec: Codec) -> Array:
+def snap(points: Array, codec: Codec) -> Array:
     """The points of the configurations that points decode to: mid-cell, NaN where inactive. Shape (m, d).
 
     A parameter that was inactive, and that a move of another one makes active, starts in the middle of its range.
@@ -41,12 +41,12 @@ def snapped(points: Array, codec: Codec) -> Array:
     return result
 
 
-def climbed(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient, iterations: int = 15) -> Array:
+def climb(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient, iterations: int = 15) -> Array:
     """The points moved uphill: by gradients on ordered axes, then from value to value on discrete ones."""
-    return stepped(ascended(points, codec, score, slope, iterations), codec, score)
+    return search_values(ascend(points, codec, score, slope, iterations), codec, score)
 
 
-def ascended(
+def ascend(
     points: Array,
     codec: Codec,
     score: Score,
@@ -75,13 +75,13 @@ def ascended(
         at[free] = minimize(
             negative, points[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations}
         ).x
-    found = snapped(at, codec)
+    found = snap(at, codec)
     worse = ~(score(found) > score(points))
     found[worse] = points[worse]
     return found
 
 
-def stepped(points: Array, codec: Codec, score: Score, rounds: int = 3, sweep: int = 0) -> Array:
+def search_values(points: Array, codec: Codec, score: Score, rounds: int = 3, sweep: int = 0) -> Array:
     """Coordinate search over the values next to each point, for as long as any gets better.
 
     ``sweep`` is how many values over the whole of a long range are tried as well.
@@ -116,7 +116,7 @@ def neighbours(points: Array, codec: Codec, sweep: int = 0) -> tuple[Array, Code
                 near.append(np.tile(point, (len(others), 1)))
                 near[-1][:, j] = others
                 owner += [i] * len(others)
-    return snapped(np.vstack(near), codec), np.array(owner, dtype=np.int64)
+    return snap(np.vstack(near), codec), np.array(owner, dtype=np.int64)
 
 
 def _values_near(axis: Axis, own: Any, here: float) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoestring._arrays import Array
-from shoestring.core.scores import LARGEST, standardised as standardised, tamed as tamed
+from shoestring.core.scores import LARGEST, standardise as standardise, tame as tame
 
 # How far a loss may be beyond the median, in differences of the median to the best.
 _FURTHEST = 3.0
@@ -31,19 +31,19 @@ def normal_scores(losses: Array) -> Array:
     return scores
 
 
-def capped(losses: Array) -> Array:
+def cap(losses: Array) -> Array:
     """The losses standardised, none worse than the median by more than three times what the best is better.
 
-    Unlike :func:`tamed` it does not change the shape of noise.
+    Unlike :func:`tame` it does not change the shape of noise.
 
     >>> import numpy as np
-    >>> from shoestring.models.scores import capped
-    >>> capped(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
+    >>> from shoestring.models.scores import cap
+    >>> cap(np.array([0.0, 1.0, 2.0, 20.0, np.inf])).round(1).tolist()
     [-1.1, -0.8, -0.5, 1.2, 1.2]
     """
     centre, best = np.median(losses), losses.min()
     limit = centre + _FURTHEST * (centre - best)
-    return standardised(np.minimum(losses, limit)) if centre > best and abs(limit) < LARGEST else tamed(losses)
+    return standardise(np.minimum(losses, limit)) if centre > best and abs(limit) < LARGEST else tame(losses)
 
 
 def blended_scores(losses: Array) -> Array:
@@ -52,7 +52,7 @@ def blended_scores(losses: Array) -> Array:
     Ranks alone say that the best loss is better than the second best, and not by how much, so that a search by them
     converges slowly where losses are smooth. Sizes alone say too little where nearly all losses are alike.
     """
-    return 0.5 * (normal_scores(losses) + tamed(losses))
+    return 0.5 * (normal_scores(losses) + tame(losses))
 
 
 def loss_of_score(score: float, losses: Array, scores: Array) -> float:

@@ -288,15 +288,15 @@ class WindowedProcess:
     def __init__(self, process: TimeVaryingProcess, readings: Readings) -> None:
         self.process = process
         self._window = int(min(max(process.drift.lifetime, 10), self.LARGEST))
-        self.readings = readings.last(self._window) if self._crowded(readings) else readings
+        self.readings = readings.last(self._window) if self._is_crowded(readings) else readings
         self._factorise()
 
-    def _crowded(self, readings: Readings) -> bool:
+    def _is_crowded(self, readings: Readings) -> bool:
         return len(readings) >= 1.2 * self._window
 
     def observe(self, point: Array, round: int, value: float) -> None:
         earlier, self.readings = self.readings, self.readings.append(point, round, value)
-        if self._crowded(earlier):
+        if self._is_crowded(earlier):
             self.readings = self.readings.last(self._window)
             self._factorise()
         else:

@@ -49,7 +49,7 @@ def fanova(X: Array, y: Array, seed: int = 0) -> Importance:
     >>> fanova(X, 3 * X[:, 0] + X[:, 1]).share.round(1).tolist()
     [0.9, 0.1, 0.0]
     """
-    X = _filled(X)
+    X = _fill(X)
     forest = _forest(seed).fit(X, y)
     leaves = _leaves(forest)
     total, mains = leaves.variance(), np.array([leaves.main_effect(j) for j in range(X.shape[1])])
@@ -67,22 +67,22 @@ def permutation(X: Array, y: Array, seed: int = 0) -> Importance:
     """
     from sklearn.model_selection import KFold
 
-    X, rng = _filled(X), np.random.default_rng(seed)
+    X, rng = _fill(X), np.random.default_rng(seed)
     growth, predictions = [], np.zeros(len(y))
     for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
         forest = _forest(seed).fit(X[train], y[train])
         predictions[test] = forest.predict(X[test])
         before = np.mean((y[test] - predictions[test]) ** 2)
-        shuffled = np.array([_shuffled(X[test], j, rng) for _ in range(_SHUFFLES) for j in range(X.shape[1])])
+        shuffled = np.array([_shuffle(X[test], j, rng) for _ in range(_SHUFFLES) for j in range(X.shape[1])])
         errors = (forest.predict(shuffled.reshape(-1, X.shape[1])).reshape(len(shuffled), -1) - y[test]) ** 2
         growth.append(errors.mean(axis=1).reshape(_SHUFFLES, -1) - before)
     shares = np.concatenate(growth) / max(float(np.var(y)), 1e-300)
     return Importance(shares.mean(axis=0), shares.std(axis=0), _r2(y, predictions))
 
 
-def predicted(X: Array, y: Array, at: Array, seed: int = 0) -> Array:
+def predict(X: Array, y: Array, at: Array, seed: int = 0) -> Array:
     """Predict other points by a forest fitted to evaluations."""
-    return np.asarray(_forest(seed).fit(_filled(X), y).predict(_filled(at)))
+    return np.asarray(_forest(seed).fit(_fill(X), y).predict(_fill(at)))
 
 
 def _forest(seed: int) -> Any:
@@ -95,12 +95,12 @@ def _r2(y: Array, guess: Array) -> float:
     return float(1 - np.mean((y - guess) ** 2) / max(float(np.var(y)), 1e-300))
 
 
-def _filled(X: Array) -> Array:
+def _fill(X: Array) -> Array:
     """Inactive parameters, which are NaN, as the middle of their range."""
     return np.where(np.isnan(X), 0.5, X)
 
 
-def _shuffled(X: Array, column: int, rng: np.random.Generator) -> Array:
+def _shuffle(X: Array, column: int, rng: np.random.Generator) -> Array:
     X = X.copy()
     X[:, column] = rng.permutation(X[:, column])
     return X

@@ -28,6 +28,8 @@ def failure_report(job: Job, step: int, error: BaseException, prefix: str = "") 
 
 def _hint(job: Job, error: BaseException) -> str:
     """Name the parameters, if the objective looked up another name or took the trial for one of them."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, dict) and error.name in job.config:
+        return f"; write trial.config[{error.name!r}]"
     looked_up = isinstance(error, KeyError) and error.args and error.args[0] not in job.config
     if looked_up or (isinstance(error, TypeError) and "'Trial'" in str(error)):
         return f"; trial.config has {', '.join(map(repr, job.config))}"

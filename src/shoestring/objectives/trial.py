@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from shoestring._other_names import missing_attribute, suggestion
 from shoestring._tables import pairs_table
 from shoestring.core.readings import Reading, reading_with
-from shoestring.core.remarks import Attributes, Remarks, checked_note
+from shoestring.core.remarks import Attributes, Remarks, check_note
 from shoestring.errors import ObjectiveError
 from shoestring.objectives.checkpoint import Checkpoint
 from shoestring.objectives.job import Job
@@ -86,7 +86,7 @@ class Trial:
         >>> study.trials[0].notes, sorted(study.trials[0].attributes)
         (['x is large'], ['half'])
         """
-        self._notes.append(checked_note(text))
+        self._notes.append(check_note(text))
 
     def take_remarks(self) -> Remarks | None:
         """The notes and attributes since the last call; None without any."""

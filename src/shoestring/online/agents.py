@@ -88,7 +88,7 @@ class _ProcessAgent(ABC):
             self._model.observe(candidate, round, value)
             return
         readings = replace(self._kept, points=self._coordinates(self._kept.points))
-        self.process = prior.refitted(self.process, readings, self._settings.horizon)
+        self.process = prior.refit(self.process, readings, self._settings.horizon)
         self._fitted_at = self.readings
         self._model = self._new_model(self._kept)
 

@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from shoestring._arrays import Array, Mask
-from shoestring.models.maximise import Score, ScoreWithGradient, ascended, stepped
+from shoestring.models.maximise import Score, ScoreWithGradient, ascend, search_values
 from shoestring.online.domains import Arms
 from shoestring.spaces.codec import Codec
 
@@ -87,9 +87,9 @@ def search(codec: Codec, score: Score, slope: ScoreWithGradient, starts: Array) 
             values = np.where([codec.allowed(codec.decode(point)) for point in points], values, -np.inf)
         return values
 
-    optima = ascended(starts, codec, allowed_score, slope, iterations=60, real_only=True)
+    optima = ascend(starts, codec, allowed_score, slope, iterations=60, real_only=True)
     best = optima[[np.argmax(score(optima))]]
-    best = stepped(best, codec, allowed_score, rounds=codec.dimensions, sweep=8)
+    best = search_values(best, codec, allowed_score, rounds=codec.dimensions, sweep=8)
     return _distinct(np.vstack([best, optima]), score)
 
 

@@ -75,7 +75,7 @@ class Prior:
     def refit_due(self, readings: int, fitted_at: int) -> bool:
         return bool(self.free()) and (readings < _FIRST_FIT or readings >= 1.25 * fitted_at)
 
-    def refitted(self, process: TimeVaryingProcess, readings: Readings, horizon: int | None) -> TimeVaryingProcess:
+    def refit(self, process: TimeVaryingProcess, readings: Readings, horizon: int | None) -> TimeVaryingProcess:
         """The process with its free parameters fitted; with very few readings, only their unit is set."""
         free, unit = self.free(), float(np.mean(np.square(readings.values))) or process.kernel.variance
         if len(readings) < _FIRST_FIT:

@@ -55,7 +55,7 @@ class OnlineTraining:
             raise ReadingError(f"round {self._round.number} has not ended; call end() before begin()")
         self._round = self.tuner.ask()
         if self._round.look and self._last_measure is None:
-            self._last_measure = self._measured()
+            self._last_measure = self._read_measure()
         return self._round.config
 
     def end(self) -> bool:
@@ -66,11 +66,11 @@ class OnlineTraining:
         before, self._last_measure = self._last_measure, None
         if looked:
             assert before is not None
-            self._last_measure = self._measured()
+            self._last_measure = self._read_measure()
             self.tuner.tell(self._scale * (self._last_measure - before))
         return looked
 
-    def _measured(self) -> float:
+    def _read_measure(self) -> float:
         self.measurements += 1
         return float(self._measure())
 

@@ -46,7 +46,7 @@ class Correspondence:
             if self._new.rows is not None:
                 point, free = self._new.encode(own), np.ones(len(self._new.rows), dtype=bool)
                 return dict(self._new.rows[nearest_row(self._new, point, free)])
-            return self._new.completed(own)
+            return self._new.complete(own)
         except (SpaceError, TypeError, ValueError):
             return None
 

@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 
 from shoestring._arrays import Array, Mask
-from shoestring.core.budget import counted
+from shoestring.core.budget import format_amount
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.errors import MethodError
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thin
@@ -42,7 +42,7 @@ class ParetoFront:
         marks = (
             Dots(self.x[shown], self.y[shown], category(4), "trial", opacity=0.8, keys=self.trials[shown]),
             Line(x, y, category(0), "", width=2.0, steps=True),
-            Dots(x, y, category(0), f"front ({counted('trials', len(x))})", "square", 6, keys=ahead),
+            Dots(x, y, category(0), f"front ({format_amount('trials', len(x))})", "square", 6, keys=ahead),
         )
         axes = scale(self.x), scale(self.y)
         panel = Panel(marks, "", *self.goals, axes[0].log, axes[1].log, None, None, axes[0].range, axes[1].range)

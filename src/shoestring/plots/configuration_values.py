@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from shoestring._arrays import Array, Codes, Mask
-from shoestring.core.budget import counted
+from shoestring.core.budget import format_amount
 from shoestring.core.history import FAILED, Arm, History
-from shoestring.core.observations import observed
+from shoestring.core.observations import observe
 from shoestring.errors import MethodError
 from shoestring.plots.picture import bound
 from shoestring.spaces.axes import Axis
@@ -42,7 +42,7 @@ class ConfigurationValues:
 
 def configuration_values(trace: Trace, step: Step) -> ConfigurationValues:
     history = trace.history
-    seen = observed(history)
+    seen = observe(history)
     losses, found = _losses(history, step)
     where = f"at step {found}" if found else "" if (history.max_resource or 1) == 1 else "at their best readings"
     known = ~np.isnan(losses)
@@ -51,13 +51,13 @@ def configuration_values(trace: Trace, step: Step) -> ConfigurationValues:
     trials = np.array([_longest_trial(arm) for arm, there in zip(history.arms, known, strict=True) if there], dtype=int)
     last = history.max_resource or 1
     full = seen.reached[known] >= last if len(seen) else np.zeros(0, dtype=bool)
-    words = f"{counted('configurations', len(drawn))} {where}".strip()
+    words = f"{format_amount('configurations', len(drawn))} {where}".strip()
     return ConfigurationValues(points, drawn, trials, full, words, found, history.codec.axes)
 
 
 def _losses(history: History, step: Step) -> tuple[Array, int]:
     """Per arm the loss that counts, NaN where there is none, and at which step; 0 for the recommended one."""
-    seen, last = observed(history), history.max_resource or 1
+    seen, last = observe(history), history.max_resource or 1
     if step == "best":
         return np.array([_mean_recommendation(arm) for arm in history.arms], dtype=float), 0
     if step == "common":

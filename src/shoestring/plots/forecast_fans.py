@@ -16,7 +16,7 @@ from shoestring.core.history import History, TrialRecord
 from shoestring.errors import MethodError
 from shoestring.methods import Forecast
 from shoestring.methods.curve_beliefs import CurveBelief, HasBelief
-from shoestring.methods.registry import rebuilt_if_known
+from shoestring.methods.registry import rebuild_if_known
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, bound
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import category, limits
@@ -130,7 +130,7 @@ def _reason_against(leading: Sequence[TrialRecord], history: History) -> str:
 def _forecaster(history: History) -> tuple[HasBelief, str]:
     """The method of the study if it forecasts curves, else the process of forecast, and words that say so."""
     description = history.opened.method
-    method = rebuilt_if_known(description)
+    method = rebuild_if_known(description)
     if isinstance(method, HasBelief):
         return method, ""
     why = "is unknown" if method is None else "has none"

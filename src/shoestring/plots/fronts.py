@@ -10,8 +10,8 @@ from typing import Unpack
 import numpy as np
 
 from shoestring._arrays import Array
-from shoestring.core.budget import counted
-from shoestring.core.front import FrontPoint, feasible_losses, reference_point, updated_front
+from shoestring.core.budget import format_amount
+from shoestring.core.front import FrontPoint, feasible_losses, reference_point, update_front
 from shoestring.core.pareto import hypervolume
 from shoestring.plots.picture import Dots, Line, Panel, Picture, thin
 from shoestring.plots.plot import FigureOptions, Plot
@@ -63,7 +63,7 @@ class Fronts:
         fx, fy, keys = [x[i] for i in ahead], [y[i] for i in ahead], [self.trials[i] for i in ahead]
         if len(self.objectives) == 2:
             marks.append(Line(fx, fy, category(0), "", width=2.0, steps=True))
-        marks.append(Dots(fx, fy, category(0), f"front ({counted('readings', len(fx))})", "square", 6, keys=keys))
+        marks.append(Dots(fx, fy, category(0), f"front ({format_amount('readings', len(fx))})", "square", 6, keys=keys))
         names = self.objectives[a], self.objectives[b]
         return Panel(marks, "", *names, axes[0].log, axes[1].log, None, None, axes[0].range, axes[1].range)
 
@@ -143,7 +143,7 @@ def _growth(trace: Trace, unit: str, point: Array) -> tuple[tuple[float, ...], t
     found: list[FrontPoint] = []
     spent, volumes = [0.0], [0.0]
     for trial, step, losses in feasible_losses(trace.history):
-        changed = updated_front(found, FrontPoint(losses, trial, step))
+        changed = update_front(found, FrontPoint(losses, trial, step))
         if changed is not found:
             found = changed
             spent.append(amounts[places[trial.index, step]])

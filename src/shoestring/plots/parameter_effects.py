@@ -9,7 +9,7 @@ import numpy as np
 
 from shoestring._arrays import Array
 from shoestring.errors import MethodError
-from shoestring.models.tree_importance import fanova, permutation, predicted
+from shoestring.models.tree_importance import fanova, permutation, predict
 from shoestring.plots.configuration_values import FEWEST, ConfigurationValues, Step, configuration_values
 from shoestring.plots.parameter_ticks import ticks_of
 from shoestring.plots.picture import Bars, Dots, Heat, Mark, Panel, Picture, Ticks, thin
@@ -173,7 +173,7 @@ def contour(
     others = seen.points[np.linspace(0, len(seen.points) - 1, min(len(seen.points), 40)).astype(int)]
     at = np.repeat(others[None], _GRID * _GRID, axis=0)
     at[:, :, i], at[:, :, j] = np.tile(middles, _GRID)[:, None], np.repeat(middles, _GRID)[:, None]
-    guess = predicted(*_points_to_fit(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
+    guess = predict(*_points_to_fit(seen), at.reshape(-1, len(names))).reshape(_GRID, _GRID, -1).mean(axis=2)
     grid = tuple(tuple(map(float, row)) for row in trace.history.sign * guess)
     tried = tuple((float(point[i]), float(point[j])) for point in _points_to_fit(seen)[0])
     ticks = (ticks_of(seen.axes[i]), ticks_of(seen.axes[j]))

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from shoestring.core.event_log import EventLog, ManagesStudies, checked_name, found_study
+from shoestring.core.event_log import EventLog, ManagesStudies, check_name, find_study
 from shoestring.core.heartbeats import worker_records
 from shoestring.core.history import History
 from shoestring.core.journal import Journal
 from shoestring.core.workers import DETACHED
 from shoestring.errors import Conflict, MethodError, StorageError
-from shoestring.methods.opening import rebuilt_method
+from shoestring.methods.opening import rebuild_method
 from shoestring.objectives.folders import refuse_link, remove_quietly
 
 
@@ -38,8 +38,8 @@ class HasHousekeeping:
         """
         log = self._journal.log
         rename_study(log, self._journal.name, name)
-        number, name = found_study(log, log, name)
-        self._journal = Journal(log, number, name, None, find_method=rebuilt_method, follow=True)
+        number, name = find_study(log, log, name)
+        self._journal = Journal(log, number, name, None, find_method=rebuild_method, follow=True)
 
     def delete(self) -> None:
         """Delete the stored study, its events and its files, for good; refused while a trial of it runs."""
@@ -48,7 +48,7 @@ class HasHousekeeping:
 
 def rename_study(log: EventLog, name: str, new: str) -> None:
     """Give a stored study another name."""
-    checked_name(new)
+    check_name(new)
     if log.find(new) is not None:
         raise MethodError(f"there is a study {new!r} already; choose another name, or rename that one first")
     manager, number, position = _idle(log, name)
@@ -96,7 +96,7 @@ def _idle(log: EventLog, name: str) -> tuple[ManagesStudies, int, int]:
     """The log, the number of a study and how many events it has; refused while a trial of it runs."""
     if not isinstance(log, ManagesStudies):
         raise MethodError(f"{log!r} cannot rename or delete studies: it has no methods rename and remove")
-    number, _ = found_study(log, log, name)
+    number, _ = find_study(log, log, name)
     history = History()
     for event in log.read(number, 0):
         history.restore(event)

@@ -54,7 +54,7 @@ class Limits:
         of_trial = math.inf if self.trial_timeout is None else self.trial_timeout - took
         return min(of_trial, self.step_timeout or math.inf)
 
-    def timed_out(self, took: float, step: int) -> str:
+    def describe_timeout(self, took: float, step: int) -> str:
         """Return which limit a trial that took too long has reached."""
         if self.step_timeout is not None and self.seconds_for(took) >= self.step_timeout:
             return f"step {step} took longer than step_timeout={self.step_timeout:g} s"
@@ -66,7 +66,7 @@ class Limits:
             return RETRIES if how == "lost" else 0
         return self.retries
 
-    def reached(self, history: History) -> str:
+    def reason_to_stop(self, history: History) -> str:
         """Return why the study is to stop now; empty if it is to go on."""
         if history.lowest is None:
             return ""

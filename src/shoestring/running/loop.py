@@ -17,7 +17,7 @@ from shoestring.core.decisions import Done
 from shoestring.core.events import Closing
 from shoestring.core.history import FAILED, TrialRecord
 from shoestring.core.journal import Journal
-from shoestring.core.remarks import noted_trial
+from shoestring.core.remarks import note_on_trial
 from shoestring.errors import EverythingFailed, ShoestringError, StorageError
 from shoestring.executors.base import Executor, Session
 from shoestring.executors.inline import Inline
@@ -56,7 +56,7 @@ def drive(
     """
     check_objective(objective, journal.history.max_resource, journal.history.codec.space)
     journal.sync()
-    reached = limits.reached(journal.history)
+    reached = limits.reason_to_stop(journal.history)
     if journal.history.stopped and not reached:
         journal.stop("")  # it was stopped before, and is run again
     elif reached and not isinstance(journal.peek(), Done):
@@ -119,7 +119,7 @@ class Loop:
                 self.journal.sync()
             self.end_overdue()
             self.drop_taken_over()
-            if (reason := self.limits.reached(self.journal.history)) and not self.journal.history.stopped:
+            if (reason := self.limits.reason_to_stop(self.journal.history)) and not self.journal.history.stopped:
                 self.journal.stop(reason)
             if self.journal.history.stopped:
                 self.stop_all(self.journal.history.stopped)
@@ -216,7 +216,7 @@ class Loop:
             return
         self.seconds_used[trial.index] += report.seconds
         if report.remarks is not None:
-            self.journal.put(partial(noted_trial, trial=trial.index, remarks=report.remarks))
+            self.journal.put(partial(note_on_trial, trial=trial.index, remarks=report.remarks))
         # A trial that repeats steps may fail before it is as far as the log; those steps are charged already.
         used = 0 if report.how == "finished" else max(0, report.step - trial.step)
         if report.how == "reading":
@@ -301,7 +301,7 @@ class Loop:
         for index in sorted(self.own) if self.limits.has_timeout else ():
             if self.session.began(index) is not None and self.session.now() >= self.due(index):
                 step = self.journal.history.trials[index].step + 1
-                self.close(index, "failed", self.limits.timed_out(self.seconds_used[index], step))
+                self.close(index, "failed", self.limits.describe_timeout(self.seconds_used[index], step))
 
     def stop_all(self, why: str) -> None:
         """End what this process is running."""

@@ -31,7 +31,7 @@ class Messages:
         _logger.info("trial %d is taken over after step %d", trial.index, start)
 
     def note_takeover(self, trial: TrialRecord) -> None:
-        _logger.warning("trial %d was taken over by %s", trial.index, trial.worker or "nobody yet")
+        _logger.warning("trial %d was taken over by %s", trial.index, trial.worker or "no worker yet")
 
     def trying_again(self, trial: TrialRecord, start: int, why: str) -> None:
         _logger.warning("trial %d is tried again after step %d: %s", trial.index, start, why)

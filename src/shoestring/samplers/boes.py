@@ -34,7 +34,7 @@ from shoestring.core.history import History
 from shoestring.core.untried import random_config
 from shoestring.errors import MethodError
 from shoestring.models.acquisition import ACQUISITIONS
-from shoestring.models.maximise import snapped
+from shoestring.models.maximise import snap
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, uniform
 from shoestring.samplers.cmaes import drawn_around_best
@@ -174,7 +174,7 @@ class BOES:
         }
         counts = self._counts()
         drawn = {source: draw[source](counts[source]) for source in draw if counts.get(source)}
-        points = snapped(np.vstack(list(drawn.values())), codec)
+        points = snap(np.vstack(list(drawn.values())), codec)
         sources: list[str] = [source for source, given in drawn.items() for _ in given]
         if surrogate is None or not counts.get("climb"):
             return points, sources

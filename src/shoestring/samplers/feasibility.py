@@ -20,7 +20,7 @@ import numpy as np
 
 from shoestring._arrays import Array, Mask
 from shoestring.core.history import FAILED, History
-from shoestring.core.scores import tamed
+from shoestring.core.scores import tame
 from shoestring.core.weighing import level
 from shoestring.models.acquisition import log_expected_improvement
 from shoestring.samplers.candidates import embedding
@@ -58,7 +58,7 @@ class Feasibility:
         from shoestring.models.gaussian_process import Process, learned
 
         there = np.flatnonzero(~np.isnan(found))
-        scores = tamed(np.append(found[there], bound))
+        scores = tame(np.append(found[there], bound))
         chosen = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_KNOWN)  # those near the bound say most about it
         Z, y = self.embed(known.points[there[chosen]]), scores[:-1][chosen]
         few = thinned(np.abs(y - scores[-1]), _MOST_LEARNED_FROM)

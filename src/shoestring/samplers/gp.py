@@ -58,13 +58,13 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
-from shoestring.core.observations import observed
+from shoestring.core.observations import observe
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.recommendation import Advice
 from shoestring.core.untried import random_config
 from shoestring.core.weighing import Judges
 from shoestring.models.acquisition import ACQUISITIONS, log_knowledge_gradient, upper_confidence_bound
-from shoestring.models.maximise import climbed, snapped
+from shoestring.models.maximise import climb, snap
 from shoestring.models.scores import loss_of_score
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points
@@ -138,7 +138,11 @@ class GaussianProcess:
         known = training_set(history, max(self.startup, 3), self.fit_at)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
-        known = with_lies(known, self.liar)
+        found = self.propose_by(history, rng, with_lies(known, self.liar))
+        return found or Proposal(random_config(history, rng), "random, every candidate was tried before")
+
+    def propose_by(self, history: History, rng: np.random.Generator, known: TrainingSet) -> Proposal | None:
+        """Propose by a process that knows no more than this; None if all candidates were tried."""
         surrogate = self._surrogate(history, known)
         points, scores = self._candidates(surrogate, rng)
         if surrogate.greedy:
@@ -148,7 +152,7 @@ class GaussianProcess:
             scores = surrogate.score(points)
         chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
-            return Proposal(random_config(history, rng), "random, every candidate was tried before")
+            return None
         goal: str = "knowledge gradient, as readings are noisy," if surrogate.greedy else self.acquisition
         goal = goal + _constraints_in_words(surrogate)
         reason = f"the highest {goal} under a Gaussian process of {len(known.points)} configurations{history.weighed}"
@@ -201,7 +205,7 @@ class GaussianProcess:
 
     def _spread(self, surrogate: Surrogate, rng: np.random.Generator) -> Array:
         codec = surrogate.history.codec
-        return snapped(latin(rng, self.candidates, codec.dimensions), codec)
+        return snap(latin(rng, self.candidates, codec.dimensions), codec)
 
 
 def margin_now(history: History, margin: float) -> float:
@@ -275,7 +279,7 @@ class Surrogate:
             self.acquire = partial(upper_confidence_bound, width=0.0)
         self.feasibility = Feasibility(history, known) if history.goals.constraints else None
         # Only on a grid can a candidate be one that was tried.
-        taken = observed(history).points if history.codec.cells.all() else known.points[:0]
+        taken = observe(history).points if history.codec.cells.all() else known.points[:0]
         self._tried = {row.tobytes() for row in taken.round(_DIGITS)}
         # The incumbent by the posterior mean, not by its reading, which may have been lucky.
         leaders, pending = self._leaders(), known.pending
@@ -366,7 +370,7 @@ class Surrogate:
         if self.feasibility is not None:
             losses = self.feasibility.last(losses, self.embed(self.known.points))
         best = self.known.points[ascending(losses)[:top]]
-        return snapped(around(best, rng, m, codec), codec)
+        return snap(around(best, rng, m, codec), codec)
 
     def searched(self, points: Array, climbers: int = _CLIMBERS, iterations: int = 15) -> tuple[Array, Array]:
         """The points behind the local maxima that are reached from the best of them, and the scores of all.
@@ -375,7 +379,7 @@ class Surrogate:
         """
         scores = self.open_score(points)
         top = ascending(-scores)[:climbers]
-        found = climbed(points[top], self.history.codec, self.open_score, self.slope, iterations)
+        found = climb(points[top], self.history.codec, self.open_score, self.slope, iterations)
         return np.vstack([found, points]), np.concatenate([self.open_score(found), scores])
 
     def open_score(self, points: Array) -> Array:

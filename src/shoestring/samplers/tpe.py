@@ -33,7 +33,7 @@ import numpy as np
 from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import Proposal
 from shoestring.core.history import History
-from shoestring.core.observations import Observations, observed
+from shoestring.core.observations import Observations, observe
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.untried import random_config
 from shoestring.core.weighing import Judges
@@ -100,7 +100,7 @@ class TPE:
     def propose(self, history: History, rng: np.random.Generator) -> Proposal:
         if len(history.arms) < self.startup:
             return first_design(history, rng, self.startup)
-        seen = observed(history)
+        seen = observe(history)
         step = fitting_step(history, max(self.startup, history.codec.dimensions + 2), self.fit_at)
         if not step:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
@@ -123,7 +123,7 @@ class TPE:
 
         For samplers that choose among the points of several. Shape (m, d).
         """
-        seen, codec = observed(history), history.codec
+        seen, codec = observe(history), history.codec
         step = fitting_step(history, max(self.startup, 2), self.fit_at)
         if not step:
             return np.array([codec.sample_point(rng) for _ in range(m)]).reshape(m, codec.dimensions)

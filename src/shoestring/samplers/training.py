@@ -15,8 +15,8 @@ import numpy as np
 
 from shoestring._arrays import Array, Codes
 from shoestring.core.history import History
-from shoestring.core.observations import Observations, observed
-from shoestring.models.scores import capped, normal_scores, standardised, tamed
+from shoestring.core.observations import Observations, observe
+from shoestring.models.scores import cap, normal_scores, standardise, tame
 
 Transform = Literal["none", "tame", "cap", "rank"]
 Liar = Literal["min", "mean", "max", "ignore", None]
@@ -64,7 +64,7 @@ def fitting_step(history: History, enough: int, fit_at: FitAt) -> int:
     last step), as if that had been seen in a few more arms: late steps are believed until they are seen to mislead,
     the first ones only once they have been right.
     """
-    seen, last = observed(history), history.max_resource or 1
+    seen, last = observe(history), history.max_resource or 1
     step = seen.furthest_step(enough)
     if fit_at == "furthest" or not step or step >= last:
         return step
@@ -86,7 +86,7 @@ def _agreement(seen: Observations, step: int, arms: Codes) -> float:
 
 def training_set(history: History, enough: int, fit_at: FitAt = "predictive") -> TrainingSet | None:
     """The arms at the step that a model is fitted at (:func:`fitting_step`); None without such a step."""
-    seen = observed(history)
+    seen = observe(history)
     step = fitting_step(history, enough, fit_at)
     if not step:
         return None
@@ -150,5 +150,5 @@ def scaled(losses: Array, transform: Transform) -> Array:
     the order.
     """
     if transform in ("tame", "cap"):
-        return tamed(losses) if transform == "tame" else capped(losses)
-    return standardised(normal_scores(losses) if transform == "rank" else losses)
+        return tame(losses) if transform == "tame" else cap(losses)
+    return standardise(normal_scores(losses) if transform == "rank" else losses)

@@ -152,7 +152,7 @@ class Codec:
                 own.pop(name, None)
         return own
 
-    def completed(self, config: Mapping[str, Any]) -> Config:
+    def complete(self, config: Mapping[str, Any]) -> Config:
         """A configuration that a user gave, as the study keeps it: checked, with its constants, and of plain values."""
         own = {name: native(value) for name, value in config.items()}
         for axis in self.axes:

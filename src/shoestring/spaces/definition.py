@@ -80,7 +80,10 @@ def _check(result: ConfigSpace.ConfigurationSpace) -> ConfigSpace.ConfigurationS
     for each in result.values():
         _check_values(each)
     if all(type(each).__name__ == "Constant" for each in result.values()):
-        raise SpaceError("every parameter of the search space is a constant: there is nothing to tune")
+        raise SpaceError(
+            "every parameter of the search space is a constant: there is nothing to tune; "
+            "write a range such as lr=(0.0, 1.0), or a list of choices"
+        )
     return result
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoestring.errors import SpaceError
-from shoestring.spaces.codec import Codec, is_forbidden, is_legal
+from shoestring.spaces.codec import Codec, in_words, is_forbidden, is_legal
 from shoestring.spaces.configspace import ConfigSpace
 
 _COMPARISON = re.compile(r"\s*(\S+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*")
@@ -211,12 +211,14 @@ def _value(parent: Any, text: str, comparison: str) -> Any:
             continue
         if parent.legal_value(value):
             return value
-    raise SpaceError(f"{text!r} in {comparison!r} is not a value of the parameter {parent.name!r}: {parent}")
+    raise SpaceError(f"{text!r} in {comparison!r} is not a value of the parameter {parent.name!r}: {in_words(parent)}")
 
 
 def _check_value(parent: Any, value: Any) -> None:
     if not is_legal(parent, value):
-        raise SpaceError(f"a rule gives the parameter {parent.name!r} the value {value!r}, outside of {parent}")
+        raise SpaceError(
+            f"a rule gives the parameter {parent.name!r} the value {value!r}, outside of {in_words(parent)}"
+        )
 
 
 def _with_clauses(space: ConfigSpace.ConfigurationSpace, clauses: list[Any]) -> ConfigSpace.ConfigurationSpace:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoestring.core.composition import compose
-from shoestring.core.decisions import Decision, Proposal, Sampler, Scheduler, Start, written_state
+from shoestring.core.decisions import Decision, Proposal, Sampler, Scheduler, Start, write_state
 from shoestring.core.grants import Grant
 from shoestring.core.history import History
 from shoestring.problems import CurveTable
@@ -84,7 +84,7 @@ class WatchedSampler:
         assert isinstance(proposal, Proposal), f"proposals: {proposal!r} is none"
         assert proposal.reason.strip(), f"reasons: {proposal!r} has no reason"
         try:
-            json.dumps((proposal.explanation, written_state(proposal.state)), allow_nan=False)
+            json.dumps((proposal.explanation, write_state(proposal.state)), allow_nan=False)
         except (TypeError, ValueError) as error:
             raise AssertionError(f"stable JSON: {proposal!r} cannot be written: {error}") from error
         self.proposed.append(proposal.config)

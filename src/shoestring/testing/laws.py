@@ -23,7 +23,7 @@ from unittest.mock import patch
 import numpy as np
 
 from shoestring.core.budget import Budget
-from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, written_state
+from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, write_state
 from shoestring.core.events import Closed, Event, Granted, from_json, to_json
 from shoestring.core.grants import next_grant
 from shoestring.core.history import History
@@ -241,7 +241,7 @@ def check_budget_law(events: Sequence[Event]) -> None:
     history = History()
     for event in events:
         history.apply(event)
-        broken = history.ledger.broken()
+        broken = history.ledger.exceeded_unit()
         assert not broken, f"budget law: {broken} overdrawn by event {history.position - 1} ({event.kind})"
 
 
@@ -373,7 +373,7 @@ def check_decision(decision: Decision, history: History) -> None:
 
 def _check_plain(decision: Start | Continue | Replicate) -> None:
     """Check that a decision writes only plain values into the log."""
-    for what in (decision.explanation, written_state(decision.state)):
+    for what in (decision.explanation, write_state(decision.state)):
         try:
             json.dumps(what, allow_nan=False)
         except (TypeError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoestring.core.event_log import EventLog, checked_name
+from shoestring.core.event_log import EventLog, check_name
 from shoestring.errors import StudyNotFound
 from shoestring.views.trace import Trace
 
@@ -11,7 +11,7 @@ class Followed:
     """The trace of a stored study, brought up to date by ``update``."""
 
     def __init__(self, log: EventLog, name: str) -> None:
-        number = log.find(checked_name(name))
+        number = log.find(check_name(name))
         if number is None:
             raise StudyNotFound(f"there is no study {name!r}; the storage holds {', '.join(map(repr, log.studies()))}")
         self._log, self.number = log, number

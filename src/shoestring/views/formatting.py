@@ -12,7 +12,7 @@ from shoestring._text import one_line
 from shoestring.core.history import History
 from shoestring.core.recommendation import Best
 from shoestring.logs.addresses import hide_password
-from shoestring.methods.registry import described, named, names
+from shoestring.methods.registry import describe, named, names
 
 # Stamps before the first are seconds of a virtual clock; the calendar of Python ends with the second.
 _EARLIEST, _LATEST = 1e9, 2.5e11
@@ -142,13 +142,13 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 def method_name(description: Mapping[str, Any]) -> str:
     """The name of a method from its description in a log: a registered name if it has one, else its parts.
 
-    >>> from shoestring.methods.registry import described, named
+    >>> from shoestring.methods.registry import describe, named
     >>> from shoestring.views.formatting import method_name
-    >>> method_name(described(named("asha"))), method_name({"class": "mine:Method"})
+    >>> method_name(describe(named("asha"))), method_name({"class": "mine:Method"})
     ('asha', 'mine:Method')
     """
     for name in names():
-        if name != "auto" and described(named(name)) == description:
+        if name != "auto" and describe(named(name)) == description:
             return name
     parts = [value for value in description.values() if isinstance(value, Mapping)]
     return " + ".join(map(method_name, parts)) or _call(description)

@@ -26,7 +26,7 @@ def by_objective(trace: Trace, objective: str | None) -> Trace:
     if not goals.several:
         return trace
     seen = copy(trace)
-    seen.history = _projected(trace.history, objective)
+    seen.history = _project(trace.history, objective)
     return seen
 
 
@@ -36,7 +36,7 @@ def value_name(trace: Trace) -> str:
     return goals.names[0] if goals.named else "value"
 
 
-def _projected(history: History, objective: str) -> History:
+def _project(history: History, objective: str) -> History:
     goals = history.goals
     sign = goals.signs[goals.names.index(objective)]
     losses = [sign * number_of(trial.readings[step], objective) for trial, step, _ in history.readings]

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from shoestring._text import one_line
-from shoestring.core.budget import counted
+from shoestring.core.budget import format_amount
 from shoestring.core.heartbeats import WorkerRecord
 from shoestring.core.history import FAILED, History, TrialRecord, TrialState
 from shoestring.core.journal import Journal
 from shoestring.core.recommendation import Best, advised_best
 from shoestring.core.workers import DETACHED
 from shoestring.errors import MethodError
-from shoestring.methods.registry import rebuilt
+from shoestring.methods.registry import rebuild
 from shoestring.views.formatting import amount, best_line, cut, method_name, with_unit
 
 STATES: tuple[TrialState, ...] = ("running", "paused", "finished", "failed", "stopped", "lost")
@@ -43,7 +43,7 @@ def count_states(trials: Iterable[TrialRecord]) -> dict[str, int]:
 
 def is_over(history: History) -> bool:
     """Tell whether nothing runs, and the budget is spent or the study was stopped."""
-    return not history.running and bool(history.ledger.exhausted() or history.stopped)
+    return not history.running and bool(history.ledger.exhausted_unit() or history.stopped)
 
 
 def state_words(state: str, over: bool) -> str:
@@ -65,7 +65,7 @@ def logged_state(history: History, workers: Iterable[WorkerRecord]) -> str:
     if history.running:
         alive = any(worker.trials and worker.state in ("alive", DETACHED) for worker in workers)
         return "running" if alive else "interrupted, can be resumed"
-    if history.ledger.exhausted():
+    if history.ledger.exhausted_unit():
         return "finished"
     return "stopped" if history.stopped else ""
 
@@ -92,9 +92,9 @@ def _state_by_method(study: HasState) -> str:
     return f"finished, {study.reason}" if over else "paused, can be resumed"
 
 
-def recommended(history: History) -> Best | None:
+def recommendation(history: History) -> Best | None:
     """Find the recommendation of a study; without the advice of its method if this process does not know it."""
-    return advised_best(history, lambda: rebuilt(history.opened.method))
+    return advised_best(history, lambda: rebuild(history.opened.method))
 
 
 def study_line(journal: Journal) -> str:
@@ -105,5 +105,5 @@ def study_line(journal: Journal) -> str:
     best = advised_best(history, journal.current_method)
     found = "no reading yet" if best is None else f"best {best_line(best, history)}"
     bad = [f"{count} {state}" for state, count in count_states(history.trials).items() if state in FAILED]
-    trials = counted("trials", len(history.trials)) + (f" ({', '.join(bad)})" if bad else "")
+    trials = format_amount("trials", len(history.trials)) + (f" ({', '.join(bad)})" if bad else "")
     return f"<study {journal.name!r}: {method_name(history.opened.method)}, {', '.join(parts)}, {trials}, {found}>"

@@ -19,7 +19,7 @@ from shoestring.core.history import FAILED, History
 from shoestring.core.recommendation import Best
 from shoestring.errors import MethodError
 from shoestring.views.formatting import cut
-from shoestring.views.states import recommended, states
+from shoestring.views.states import recommendation, states
 from shoestring.views.trends import leading_unit
 
 
@@ -160,7 +160,7 @@ class Trace:
 
     def best(self) -> Best | None:
         """Return the recommendation of the study."""
-        return recommended(self.history)
+        return recommendation(self.history)
 
     def why_empty(self) -> str:
         """Return why there is nothing to draw, in a sentence; empty if there is a reading."""

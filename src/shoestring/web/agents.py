@@ -17,7 +17,7 @@ from typing import Any
 
 from shoestring import plots
 from shoestring._text import one_line
-from shoestring.core.budget import Budget, counted
+from shoestring.core.budget import Budget, format_amount
 from shoestring.errors import BudgetError, MethodError, SpaceError
 from shoestring.study import Study
 from shoestring.views.formatting import method_name
@@ -78,8 +78,8 @@ class Agents:
                 )
             if given > left:
                 raise BudgetError(
-                    f"the budget of {counted(unit, given)} is more than agents may still give to new studies: "
-                    f"{counted(unit, max(left, 0))} of {counted(unit, most)}"
+                    f"the budget of {format_amount(unit, given)} is more than agents may still give to new studies: "
+                    f"{format_amount(unit, max(left, 0))} of {format_amount(unit, most)}"
                 )
 
     def tell(self, name: str, trial: int, body: dict[str, Any]) -> dict[str, Any]:

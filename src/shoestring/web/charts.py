@@ -137,7 +137,7 @@ CHARTS = {
 
 
 def charts_of(history: History, kinds: Sequence[str]) -> list[Chart]:
-    """Those of some charts that say something about a study: black boxes have no curves and no rungs."""
+    """Select the charts that say something about a study: black boxes have no curves and no rungs."""
     iterative, several = (history.max_resource or 1) > 1, history.goals.several
     found = [CHARTS[kind] for kind in kinds]
     return [one for one in found if (iterative or not one.of_steps) and (several or not one.of_fronts)]

@@ -33,7 +33,7 @@ from shoestring.web.rendering import render
 _PLOTS = ("history", "burn_down", "shares", "workers", "parallel", "slices", "importance", "contour", "pareto")
 _OF_FRONTS = ("front", "volume")
 _OF_CURVES = ("curves", "forecast", "rungs")
-# Plots that are drawn for each of several objectives, of so many at most.
+# Plots that are drawn for each of several objectives, and for how many at most.
 _OF_EACH, _MOST_OBJECTIVES = ("curves", "parallel", "importance"), 4
 _WIDTH = 960
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shoestring.core.budget import Budget, as_budget
-from shoestring.core.readings import Reading, checked_reading
+from shoestring.core.readings import Reading, check_reading
 from shoestring.core.trial_record import TrialRecord
 from shoestring.core.workers import DETACHED, ticks
 from shoestring.errors import BudgetError, EverythingFailed, ReadingError, StudyMismatch, StudyNotFound
@@ -119,7 +119,7 @@ class Studies:
         study, record = self._record(name, trial)
         fresh: dict[int, Reading] = {}
         for step, given in readings.items():
-            reading, known = checked_reading(given, study.history.goals), record.readings.get(step)
+            reading, known = check_reading(given, study.history.goals), record.readings.get(step)
             if known is None:
                 fresh[step] = reading
             elif known.value != reading.value:

@@ -24,7 +24,7 @@ from shoestring.web.markdown import markdown
 from shoestring.web.pages import page
 from shoestring.web.rendering import render
 
-# The charts of each section. Those of the first are drawn at once, the others when they are scrolled to.
+# The charts of each section. The first section is drawn at once, the others when they are scrolled to.
 _FIRST = ("front", "volume", "curves", "history")
 _FOUND = ("parallel", "importance", "contour", "slices", "metrics", "pareto")
 _WENT = ("workers", "burn_down", "shares")
@@ -125,7 +125,7 @@ def _worker_table(workers: Sequence[WorkerRecord]) -> Table:
     """List the workers that run trials, or could: the last heartbeat of each lease, and the trials that it holds."""
     rows = [
         (
-            worker.name or "nobody",
+            worker.name or "no worker",
             worker.state if worker.name else "released",
             "-" if worker.seconds is None else f"{duration(max(worker.seconds, 0.0))} ago",
             ", ".join(map(str, worker.trials[:20])) + ("…" if len(worker.trials) > 20 else ""),

@@ -161,7 +161,7 @@ class _Model:
         self._X, self._s = encoded.reshape(len(arms), history.codec.dimensions), steps / top
         self.u, self._losses = normal_scores(losses), losses
         fit = min(1 << (len(losses).bit_length() - 1), _MOST_FITTED)
-        self._theta = history.cached(("fabolas", fit, top), lambda: self._learned(fit)) if fit >= 8 else self._start()
+        self._theta = history.cached(("fabolas", fit, top), lambda: self._learn(fit)) if fit >= 8 else self._start()
 
     def _start(self) -> Array:
         """log ℓ, log L₁₁, L₂₁, log L₂₂ and log of the noise before anything is learned."""
@@ -173,7 +173,7 @@ class _Model:
         phi, psi = (np.column_stack([np.ones(len(f)), (1 - f) ** 2]) @ L for f in (s, t))  # Eq. 5
         return np.asarray(M * (phi @ psi.T))  # Eq. 4
 
-    def _learned(self, fit: int) -> Array:
+    def _learn(self, fit: int) -> Array:
         """The most likely parameters of the first readings, each normal around its start with deviation 1."""
         from scipy.optimize import minimize
 

@@ -64,7 +64,7 @@ class FreezeThaw(BeliefBasedMethod):
 
 
 def entropies(fantasy: Fantasy, draws: Array) -> Array:
-    """Per arm, the expected entropy of which asymptote is lowest, after the arm's next reading. Shape (n,).
+    """Per arm, the expected entropy of the belief about the lowest asymptote, after the arm's next reading. Shape (n,).
 
     ``draws`` (m, n) are standard normal; the reading is imagined at Gauss–Hermite nodes.
     """
@@ -73,7 +73,7 @@ def entropies(fantasy: Fantasy, draws: Array) -> Array:
 
 
 def expected_entropy(mu: Array, C: Array, shift: Array, draws: Array) -> float:
-    """The expected entropy of which is lowest of N(mu, C), after a reading; one deviation of it moves mu by shift."""
+    """The expected entropy of the place of the minimum of N(mu, C), after a reading that moves mu by shift."""
     nodes, weights = np.array(gauss_hermite(_NODES)).T
     values, vectors = np.linalg.eigh(C - np.outer(shift, shift))
     around = mu + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T @ vectors.T

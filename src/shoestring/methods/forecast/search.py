@@ -16,7 +16,7 @@ from shoestring.core.history import History
 from shoestring.methods.forecast.forecasts import Forecasts
 from shoestring.methods.forecast.proposals import New
 from shoestring.methods.forecast.state import ForecastState
-from shoestring.models.maximise import snapped
+from shoestring.models.maximise import snap
 from shoestring.samplers.candidates import first_free, latin
 from shoestring.samplers.gp import Surrogate, ascending, margin_now
 from shoestring.samplers.training import TrainingSet
@@ -54,7 +54,7 @@ def by_second_process(
     known = TrainingSet(state.last, fitted, columns.points[fitted], forecasts.mean[fitted], failed=none, pending=none)
     margin = margin_now(history, _MARGIN)
     surrogate = Surrogate(history, known, "none", "log-ei", warp=True, margin=margin, learn="quick")
-    wide = snapped(latin(rng, _CANDIDATES, codec.dimensions), codec)
+    wide = snap(latin(rng, _CANDIDATES, codec.dimensions), codec)
     near = surrogate.near_best(rng, _CANDIDATES)
     points, scores = surrogate.searched(np.vstack([wide, near]), _CLIMBERS, _ITERATIONS)
     chosen = first_free(points, ascending(-scores), history)

@@ -87,7 +87,7 @@ class Command:
 
     def _check_form(self) -> None:
         """Refuse what could not be paused and continued as it says."""
-        named = self.named()
+        named = self.placeholders()
         by_grant = "until" in named
         if by_grant and self.steps is not None:
             raise ObjectiveError("the command has {until} and steps=: it either ends after a grant or trains in one go")
@@ -105,9 +105,9 @@ class Command:
     @property
     def iterative(self) -> bool:
         """Return whether the command gives a reading after each step; otherwise it is a black box."""
-        return self.steps is not None or "until" in self.named()
+        return self.steps is not None or "until" in self.placeholders()
 
-    def named(self) -> set[str]:
+    def placeholders(self) -> set[str]:
         """List the names of the placeholders of the command."""
         texts = (*self.argv, self.file or "")
         return {found for text in texts for found in _PLACEHOLDER.findall(text) if found}
@@ -116,16 +116,16 @@ class Command:
         """Refuse a command that does not fit the study, before anything is spent on it."""
         if sys.platform == "win32":
             raise ObjectiveError("commands need Linux or macOS; on Windows run shoestring inside WSL")
-        clashes = sorted(set(parameters) & set(PLACEHOLDERS) & self.named())
+        clashes = sorted(set(parameters) & set(PLACEHOLDERS) & self.placeholders())
         if clashes:
             raise ObjectiveError(f"{{{clashes[0]}}} is a parameter and also what the study gives: rename the parameter")
-        unknown = sorted(self.named() - set(parameters) - set(PLACEHOLDERS))
+        unknown = sorted(self.placeholders() - set(parameters) - set(PLACEHOLDERS))
         if unknown:
             raise ObjectiveError(
                 f"the command has the placeholder {{{unknown[0]}}}; it can name the parameters "
                 f"{', '.join(sorted(parameters))}, or {', '.join(PLACEHOLDERS)}. Write {{{{ and }}}} for braces"
             )
-        if not self.named() & set(parameters):
+        if not self.placeholders() & set(parameters):
             raise ObjectiveError(
                 f"the command {self} names no parameter, so every trial would be the same: write {{{min(parameters)}}} "
                 "where its value belongs"
@@ -178,7 +178,7 @@ class Command:
             "start": start, "until": until, "seed": trial.seed, "trial": trial.index, "arm": trial.arm,
             "replicate": trial.replicate, "worker": trial.worker, "device": trial.device,
         }  # fmt: skip
-        if "directory" in self.named():  # asking for it creates it
+        if "directory" in self.placeholders():  # asking for it creates it
             values["directory"] = str(trial.directory)
         return {**values, **trial.config}
 
@@ -199,7 +199,7 @@ class Command:
         if self.file is None:
             return None
         values = self._values(trial, start, until)
-        return Path(_fill(self.file, {name: values.get(name, "") for name in self.named()}))
+        return Path(_fill(self.file, {name: values.get(name, "") for name in self.placeholders()}))
 
 
 def _is_option(argument: str) -> bool:
