@@ -6,7 +6,8 @@ description of the method, the settings of the run, the package version and a di
 changed code therefore has another key and is played again; changed comments and docstrings do not count.
 
 With SHOESTRING_EARLIER=1 a run of earlier code counts where there is none of this code, so that a page can compare what
-takes days to play. The commits of such runs are stored with the results (``provenance.py``).
+takes days to play. The commits of such runs are stored with the results (``provenance.py``). And nothing is played: a
+run that was never kept is :class:`Missing`.
 """
 
 from __future__ import annotations
@@ -69,8 +70,12 @@ def key(task: str, seed: int, method: object, *, code: str | None = None, **sett
     return json.dumps(identity, sort_keys=True, default=str)
 
 
+class Missing(Exception):
+    """A run that was never kept."""
+
+
 class Kept:
-    """Results by key; only in memory if no file is given."""
+    """Results by key; only in memory if no file is given. With ``earlier`` those of earlier code count."""
 
     def __init__(self, path: Path | None = None, earlier: bool = False) -> None:
         self._path, self._earlier = path, earlier
@@ -83,7 +88,9 @@ class Kept:
 
     def get(self, name: str, run: Callable[[], Any]) -> Any:
         """The result of a run: read if it was finished before, else played and kept."""
-        if name not in self._results and self._earlier and (latest := self._latest.get(_without_code(name))):
+        if name not in self._results and self._earlier:
+            if (latest := self._latest.get(_without_code(name))) is None:
+                raise Missing(name)
             used_earlier(self._commits[latest])
             return self._results[latest]
         if name not in self._results:

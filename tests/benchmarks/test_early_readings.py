@@ -222,9 +222,11 @@ class TestComparison:
         assert rows["auto - b, 2 trainings"].measured == pytest.approx((0.3 - 0.3 + 0.2 - 0.3) / 2)
         assert rows["auto - b, 2 trainings"].n == 2
 
-    def test_ranks_are_among_methods_with_all_seeds(self, rows):
-        assert rows["auto, 2 trainings: rank"].measured == rows["b, 2 trainings: rank"].measured == 1.5
-        assert "c, 2 trainings: rank" not in rows
+    def test_ranks_are_by_the_seeds_that_all_methods_have(self, rows):
+        ranks = {name: rows[f"{name}, 2 trainings: rank"] for name in "bc"}
+        assert {name: (rank.measured, rank.n) for name, rank in ranks.items()} == {"b": (2.5, 1), "c": (1.0, 1)}
+        assert rows["auto, 5 trainings: rank"].measured == rows["b, 5 trainings: rank"].measured == 1.5
+        assert rows["auto, 5 trainings: rank"].n == 2, "c was not played with 5 trainings"
 
     def test_a_budget_that_a_method_was_not_played_with_has_no_rows_of_it(self, rows):
         assert not [name for name in rows if "c, 5 trainings" in name]
