@@ -50,8 +50,8 @@ class Found:
 
     def shared(self, budget: int) -> list[int]:
         """The seeds that all methods have that were played with a budget."""
-        whole = ~np.isnan(self.regrets[:, :, :, budget]).any(axis=0)
-        return [int(seed) for seed in whole[:, whole.any(axis=0)].all(axis=1).nonzero()[0]]
+        whole = np.asarray(~np.isnan(self.regrets[:, :, :, budget]).any(axis=0))
+        return [int(seed) for seed in np.flatnonzero(whole[:, whole.any(axis=0)].all(axis=1))]
 
     def difference(self, one: str, other: str, budget: int) -> Array:
         """How much larger the mean regret of one method is than that of another, by seeds that both have."""
