@@ -67,7 +67,17 @@ from shoestring.samplers.candidates import around, embedding, first_free, latin,
 from shoestring.samplers.feasibility import Feasibility
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
-from shoestring.samplers.training import FitAt, Liar, TrainingSet, Transform, scaled, thinned, training_set, with_lies
+from shoestring.samplers.training import (
+    FitAt,
+    Liar,
+    TrainingSet,
+    Transform,
+    refit_size,
+    scaled,
+    thinned,
+    training_set,
+    with_lies,
+)
 
 if TYPE_CHECKING:
     from shoestring.models.gaussian_process import Process
@@ -379,21 +389,6 @@ class Surrogate:
 def ascending(values: Array) -> Codes:
     """The order of the values, ties by place."""
     return np.argsort(values, kind="stable")
-
-
-def refit_size(n: int) -> int:
-    """Return how many of n arms the parameters rest on: all up to 20, then refitted at every 5th, 10th, 20th and 40th
-    arm.
-
-    >>> [refit_size(n) for n in (7, 23, 79, 119, 333, 999)]
-    [7, 20, 70, 100, 320, 960]
-    """
-    if n <= 20:
-        return n
-    every = 5
-    while n >= 10 * every and every < 40:
-        every *= 2
-    return n - n % every
 
 
 def _cached_base(
