@@ -81,7 +81,7 @@ class Forecast:
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
         last = top_resource(history, "forecast")
-        if crowded(history, last):
+        if _is_crowded(history, last):
             return Wait("little is left, and what is running decides what it is spent on")
         startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
         if history.opened.plan and verdict(history) == "lost":
@@ -191,7 +191,7 @@ class Forecast:
         return Start(first, reason, chosen.config, state=DecidedBy(rule, chosen.parent))
 
 
-def crowded(history: History, last: int) -> bool:
+def _is_crowded(history: History, last: int) -> bool:
     """Return whether so much is running for what is left of the budget that workers wait.
 
     A training goes on from milestone to milestone, so what many workers spend meanwhile is not there for its end.
