@@ -1,7 +1,7 @@
 """Your own past, your own guess: what they save, and what they cost where they mislead.
 
-    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all past studies; negated ones
-    python benchmarks/past.py --table misleading    # the same with ten studies of bad configurations, and a mediocre guess
+    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all past studies; negated
+    python benchmarks/past.py --table misleading    # ten studies of bad configurations, and a mediocre guess
     python benchmarks/past.py --table longer        # the same without a past, with up to 40 trainings: what is saved
     python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
     python benchmarks/past.py --table peers         # Optuna and Syne Tune with ten of the same past studies
