@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args, runtime_c
 from shoestring._other_names import ExplainsNames
 from shoestring._tables import ShownAsTable
 from shoestring.core.events import Rule
-from shoestring.core.front import describe_misses, required_front, weighted_best
+from shoestring.core.front import describe_misses, require_front, weighted_best
 from shoestring.errors import EverythingFailed, MethodError
 from shoestring.spaces.codec import deep_copy
 
@@ -188,7 +188,7 @@ def required_result(history: History) -> None:
     if not history.readings:
         raise EverythingFailed(_first_failure(history))
     if history.goals.several:
-        required_front(history)
+        require_front(history)
     else:
         required(history.best(), history)
 

@@ -195,7 +195,7 @@ def _regret(label: str, group: list[Trace], unit: str, lowest: float) -> RegretC
     played = []
     for trace in group:
         losses = np.minimum.accumulate([loss for _, _, loss in trace.history.readings])
-        played.append((trace.spent(unit)[trace.reported], losses - lowest))
+        played.append((trace.amounts_spent(unit)[trace.reported], losses - lowest))
     start, end = max(spent[0] for spent, _ in played), max(spent[-1] for spent, _ in played)
     grid = np.linspace(start, end, _GRID)
     rows = np.array([values[np.maximum(np.searchsorted(spent, grid, "right") - 1, 0)] for spent, values in played])
