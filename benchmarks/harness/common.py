@@ -44,9 +44,19 @@ class Unavailable(Exception):
 
 
 def main(
-    about: str | None, tables: Parts, figures: Parts | None = None, *, seeds: int = 20, quick_seeds: int = 3
+    about: str | None,
+    tables: Parts,
+    figures: Parts | None = None,
+    *,
+    seeds: int = 20,
+    quick_seeds: int = 3,
+    long: Sequence[str] = (),
 ) -> None:
-    """Run the tables and figures that the command line asks for (by default all) and show their rows."""
+    """Run the tables and figures that the command line asks for (by default all) and show their rows.
+
+    ``long`` names those that take longer than some 15 seconds even in their quick form: ``--quick`` leaves them out
+    unless they are asked for.
+    """
     figures = figures or {}
     parser = _parser(about, tables, figures, seeds, quick_seeds)
     arguments = parser.parse_args()
@@ -56,7 +66,11 @@ def main(
     options = Options(count, arguments.quick, arguments.write)
     parts = {("table", name): part for name, part in tables.items()}
     parts |= {("figure", name): part for name, part in figures.items()}
-    asked = {("table", arguments.table), ("figure", arguments.figure)} & parts.keys() or parts.keys()
+    asked = {("table", arguments.table), ("figure", arguments.figure)} & parts.keys()
+    if not asked:
+        asked = {key for key in parts if not (options.quick and key[1] in long)}
+        for _, name in parts.keys() - asked:
+            print(f"{name} is left out of the quick form: name it to run it", file=sys.stderr)
     found, skipped = [], False
     with threadpool_limits(1):  # CPU time is compared, and threads that wait in a loop count as busy
         for kind, name in (key for key in parts if key in asked):
@@ -88,7 +102,9 @@ def _parser(about: str | None, tables: Parts, figures: Parts, seeds: int, quick_
     parser.add_argument("--figure", choices=sorted(figures), help="one figure only")
     default = f"{seeds}; with --quick {quick_seeds}" if seeds else "each table has its own default"
     parser.add_argument("--seeds", type=int, help=f"how many seeds ({default})")
-    parser.add_argument("--quick", action="store_true", help="about a minute: fewer seeds, smaller tasks, same code")
+    parser.add_argument(
+        "--quick", action="store_true", help="about a minute: fewer seeds, smaller tasks, no long tables"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--write", action="store_true", help="store rows and figures for the result pages")
     return parser
