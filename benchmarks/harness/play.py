@@ -104,8 +104,8 @@ class Curve:
     steps: int = 0  # paid for: one more than there are values if a step failed
 
 
-def played(task: Task, method: str | Method, trainings: int, seed: int) -> Result:
-    """The result of one of our methods, by its name or as an object."""
+def played(task: Task, method: str | Method, trainings: int, seed: int, workers: int = 1) -> Result:
+    """The result of one of our methods, by its name or as an object. Several workers share a virtual clock."""
     objective = TimedObjective(task.objective)
     before = time.process_time()
     study = ss.Study(
@@ -113,7 +113,7 @@ def played(task: Task, method: str | Method, trainings: int, seed: int) -> Resul
         max_resource=task.max_resource, seed=seed,
     )  # fmt: skip
     try:
-        study.run(objective, executor=Simulated(1), progress=False)
+        study.run(objective, executor=Simulated(workers), progress=False)
         best = study.best
     except EverythingFailed:
         best = None

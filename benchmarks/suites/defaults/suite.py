@@ -5,6 +5,8 @@
     python benchmarks/defaults.py --table rows            # recorded curves with rows as arms
     python benchmarks/defaults.py --table variants        # the default with other scores of the losses
     python benchmarks/defaults.py --table rules           # the default next to its earlier rules
+    python benchmarks/defaults.py --table whole           # the default with and without whole trainings
+    python benchmarks/defaults.py --table workers         # the default and asha with 1, 8 and 32 workers
     python benchmarks/defaults.py --table trainings       # real trainings, with validation and test values
     python benchmarks/defaults.py --table trainings-now   # the same with the default as it is now, and fewer others
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
@@ -30,6 +32,8 @@ TABLES = {
     "rows": tables.rows,
     "variants": variants.table,
     "rules": variants.rules,
+    "whole": variants.whole,
+    "workers": variants.workers,
     "trainings": training_tables.trainings,
     "trainings-now": training_tables.trainings_now,
     "recommendation": recommendation.table,

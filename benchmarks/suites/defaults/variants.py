@@ -6,7 +6,7 @@ The seeds are ones with which nothing was chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -33,6 +33,7 @@ class Variant:
     scores: Callable[[Array], Array] = blended_scores
     length: float | None = None
     method: str | Forecast = "auto"
+    workers: int = 1
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -53,9 +54,16 @@ VARIANTS = {
     "sizes alone": Variant(tame),
     "fitted length": Variant(length=FITTED_LENGTH),
 }
-# The default before it learned from each study which early steps to trust, and proposed from forecast ends.
+# The default before it learned from each study which early steps to trust, proposed from forecast ends, and trained
+# some configurations to the end whatever they look like early.
 EARLIER = "earlier rules"
-RULES = {AS_IT_IS: Variant(), EARLIER: Variant(method=Forecast(trust="blind", by_gp=0.0))}
+RULES = {AS_IT_IS: Variant(), EARLIER: Variant(method=Forecast(trust="blind", by_gp=0.0, whole=0.0))}
+WHOLE = {AS_IT_IS: Variant(), "no whole trainings": Variant(method=Forecast(whole=0.0))}
+WORKERS = {
+    AS_IT_IS: Variant(),
+    **{f"{n} workers": Variant(workers=n) for n in (8, 32)},
+    **{f"asha, {n} workers": Variant(method="asha", workers=n) for n in (1, 8, 32)},
+}
 
 
 def table(options: Options) -> list[Row]:
@@ -68,10 +76,29 @@ def rules(options: Options) -> list[Row]:
     suites = _suites(options.quick)
     if not options.quick:
         suites["curves, 30 trainings"] = (curves.snapped(), 30)
-        suites["misleading early steps"] = (
-            [task for task in functions.smooth() if not any(form in task.name for form in functions.HONEST)], 10,
-        )  # fmt: skip
+        suites["misleading early steps"] = (_functions(functions.MISLEADING), 10)
     return _compared(RULES, suites, options.seeds)
+
+
+def whole(options: Options) -> list[Row]:
+    """The default with and without whole trainings, where the budget has room for them: 30 trainings."""
+    honest, misleading = _functions(functions.HONEST), _functions(functions.MISLEADING)
+    suites = {"smooth": (honest[:1], 20)} if options.quick else {
+        "curves": (curves.snapped(), 30),
+        "smooth": (honest, 30),
+        "misleading early steps": (misleading, 30),
+    }  # fmt: skip
+    return _compared(WHOLE, suites, options.seeds)
+
+
+def workers(options: Options) -> list[Row]:
+    """The default and asha with 1, 8 and 32 workers on a virtual clock, 10 trainings on recorded curves."""
+    tasks = curves.snapped()[::8] if options.quick else curves.snapped()
+    return _compared(WORKERS, {"curves": (tasks, 10)}, options.seeds)
+
+
+def _functions(forms: Collection[str]) -> list[Task]:
+    return [task for task in functions.smooth() if any(form in task.name for form in forms)]
 
 
 def _compared(
@@ -90,7 +117,7 @@ def _compared(
 
 def _suites(quick: bool) -> dict[str, tuple[Sequence[Task], int | None]]:
     """Tasks and how many trainings each has; None is the budget of the failures."""
-    honest = [task for task in functions.smooth() if any(form in task.name for form in functions.HONEST)]
+    honest = _functions(functions.HONEST)
     if quick:
         return {"smooth": (honest[:1], 10)}
     return {
@@ -121,7 +148,7 @@ def _regret(task: Task, result: Result) -> float:
 def _kept(name: str, variant: Variant, task: Task, trainings: int, seed: int) -> Result:
     def play() -> Result:
         with variant.in_use():
-            return played(task, variant.method, trainings, seed)
+            return played(task, variant.method, trainings, seed, variant.workers)
 
     result: Result = runs().get(key(task.name, seed, f"auto, {name}", trainings=trainings, **task.identity), play)
     return result

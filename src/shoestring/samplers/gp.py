@@ -131,7 +131,11 @@ class GaussianProcess:
         known = training_set(history, max(self.startup, 3), self.fit_at)
         if known is None:
             return Proposal(random_config(history, rng), "random, too few configurations can be compared")
-        known = with_lies(known, self.liar)
+        found = self.propose_by(history, rng, with_lies(known, self.liar))
+        return found or Proposal(random_config(history, rng), "random, every candidate was tried before")
+
+    def propose_by(self, history: History, rng: np.random.Generator, known: TrainingSet) -> Proposal | None:
+        """Propose by a process that knows no more than this; None if all candidates were tried."""
         surrogate = self._surrogate(history, known)
         points, scores = self._candidates(surrogate, rng)
         if surrogate.greedy:
@@ -141,7 +145,7 @@ class GaussianProcess:
             scores = surrogate.score(points)
         chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
-            return Proposal(random_config(history, rng), "random, every candidate was tried before")
+            return None
         goal: str = "knowledge gradient, as readings are noisy," if surrogate.greedy else self.acquisition
         goal = goal + _constraints_in_words(surrogate)
         reason = f"the highest {goal} under a Gaussian process of {len(known.points)} configurations{history.weighed}"

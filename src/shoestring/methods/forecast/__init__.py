@@ -15,9 +15,9 @@ The first configurations are random; half of them go to T/9. They show from whic
 configurations says something about later ones (``trust.py``): new ones are first trained to that one, and readings
 before it are not used. Then, at every decision (``rules.py``):
 
-0. *Check*, in a budget of 20 full trainings or more: after a quarter of it, something that looks good is trained to T,
-   and something in the worse half at its first milestone as well (``checks.py``). If early readings turn out to
-   mislead, only the ends of trainings count: the configuration with the largest EI by these is trained to T at once.
+0. *Whole trainings*, in a budget of 20 full trainings or more: a share of the steps goes to new configurations that are
+   chosen by the ends of trainings alone and trained from the first to the last step; most of the steps, while the best
+   end is one of these (``whole.py``).
 1. *End game*, in the last quarter of the budget: the started configuration with the best forecast continues, if
    r ≤ T/2 or it needs all of r.
 2. *Guard*: while promotions by rank (as ASHA's) have had less than their share of the steps, one more if there is one
@@ -27,6 +27,7 @@ before it are not used. Then, at every decision (``rules.py``):
    ones while these are often better than what they were drawn near (``proposals.py``); up to half of them are proposed
    by a second process, fitted to the forecast ends (``search.py``).
 
+While many trials run and little of the budget is left, workers wait: it is for the ends of trainings (``rules.py``).
 A configuration with exactly the readings of another one is not continued (``copies.py``). EI is multiplied by the
 probability of not failing later, and what is likely to fail is neither promoted nor finished (``failures.py``).
 

@@ -30,10 +30,12 @@ class New(NamedTuple):
     parent: int = -1
 
 
-def random_start(history: History, rng: np.random.Generator, first: int, why: str) -> Start | None:
+def random_start(
+    history: History, rng: np.random.Generator, first: int, why: str, state: object = None
+) -> Start | None:
     """Start a random configuration; None if all were tried."""
     proposal = propose_new(Random(), history, rng)
-    return Start(first, f"{why}, drawn at random", proposal.config) if proposal else None
+    return Start(first, f"{why}, drawn at random", proposal.config, state=state) if proposal else None
 
 
 def is_all_there_is(pool: Pool, size: int, codec: Codec) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
@@ -73,16 +73,6 @@ class Readings:
         if isinstance(self.process, ContinuedProcess):
             self.process = self.process.after(kept[0]) if kept and kept[0] is not self.process else self.process
             kept[:] = [self.process]
-
-    def process_of_ends(self, ends: Mapping[int, float], last: int) -> tuple[CurveProcess, Codes]:
-        """A process that has only the ends of these arms as readings, and their columns."""
-        process = self._new_process(self._columns.points)
-        columns = np.array([self._columns.of_arm[arm] for arm in ends])
-        for column in columns.tolist():
-            process.add(column, last)
-        for grant in self._expected.values():
-            self._impute(process, grant)
-        return process, columns
 
     def _impute(self, process: CurveProcess, grant: Granted) -> None:
         column, point = self._columns.locate(grant.arm)

@@ -9,13 +9,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoestring.core.decisions import Continue, Decision, Start
+from shoestring.core.decisions import Continue, Decision, Start, Wait
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.options import check_choices, check_number, check_whole
 from shoestring.core.planned import next_given, verdict
 from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
-from shoestring.methods.forecast.checks import worse_half
 from shoestring.methods.forecast.failures import failures_in_words
 from shoestring.methods.forecast.forecasts import Forecasts
 from shoestring.methods.forecast.milestones import first_step, first_step_compared, milestones, next_milestone
@@ -31,18 +30,15 @@ from shoestring.methods.forecast.proposals import best_new, is_all_there_is, ran
 from shoestring.methods.forecast.search import by_second_process, has_its_turn
 from shoestring.methods.forecast.state import DecidedBy, ForecastState
 from shoestring.methods.forecast.trust import EarlyOrders, Trusted
-from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps
+from shoestring.methods.forecast.whole import whole_training
+from shoestring.methods.learning_curves import format_steps, nothing_left, remaining_steps, steps_are_free
 from shoestring.models.threads import one_thread
 from shoestring.schedulers.rungs import top_resource
 
-# With this many full trainings in the budget, two can be spent on a check; some must be left to act on what it says.
-_MANY_TRAININGS, _LEFT_TO_ACT = 20, 3
 # The end game is in the last quarter of the budget.
 _END_GAME = 0.25
-# By then something was trained to its end, so that early readings can be checked.
-_FIRST_END = 0.75
-_CHECK = "a check whether early readings say something about the end"
-_MISLED = "early readings mislead, as a trial that looked bad early ended best"
+# For every running trial, this share of a full training is left; with less, workers wait.
+_LEFT_PER_TRIAL = 0.5
 _SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 
 
@@ -54,7 +50,9 @@ class Forecast:
     a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
     that goes to promotions by rank; these promote the best 1/``eta`` of each rung. With ``trust`` "learned", readings
     before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new
-    configurations, a share of up to ``by_gp`` is proposed by a second process, which is fitted to forecast ends.
+    configurations, a share of up to ``by_gp`` is proposed by a second process, which is fitted to forecast ends. In a
+    budget of 20 full trainings or more, at least the share ``whole`` of the steps goes to trainings from the first to
+    the last step, chosen by the ends alone.
     """
 
     startup: int = 10
@@ -63,6 +61,7 @@ class Forecast:
     eta: float = 3
     trust: Literal["learned", "blind"] = field(default="learned", metadata={"before": "blind"})
     by_gp: float = field(default=0.5, metadata={"before": 0.0})
+    whole: float = field(default=0.2, metadata={"before": 0.0})
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -74,11 +73,14 @@ class Forecast:
         check_whole(self, startup=1, pool=1)
         check_number(self, "guard", "a share of the steps, between 0 and 1", 0, 1, "[]")
         check_number(self, "by_gp", "a share of the new configurations, between 0 and 1", 0, 1, "[]")
+        check_number(self, "whole", "a share of the steps, between 0 and 1", 0, 1, "[]")
         check_number(self, "eta", "a number above 1: the best 1/eta are promoted", 1, ends="()")
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
         last = top_resource(history, "forecast")
+        if crowded(history, last):
+            return Wait("little is left, and what is running decides what it is spent on")
         startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
         if history.opened.plan and verdict(history) == "lost":
             startup += 2
@@ -103,7 +105,7 @@ class Forecast:
         state = self._state(history)
         forecasts = state.forecasts()
         return (
-            _check(state, forecasts, history)
+            whole_training(history, rng, state, self.whole)
             or _end_game(state, forecasts, history)
             or self._promotion(state, forecasts, history)
             or self._most_improvement(state, forecasts, history, rng, first)
@@ -131,7 +133,7 @@ class Forecast:
         state = self._state(history)
         if not np.isfinite(state.readings.losses).any():
             return [CurveBelief() for _ in trials]
-        forecasts = state.forecasts_by_ends() if state.misled else state.forecasts_of_readings()
+        forecasts = state.forecasts_of_readings()
         return [_belief(state, forecasts, trial) for trial in trials]
 
     def _promotion(self, state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
@@ -185,46 +187,13 @@ class Forecast:
         return Start(first, reason, chosen.config, state=DecidedBy(rule, chosen.parent))
 
 
-def _check(state: ForecastState, forecasts: Forecasts, history: History) -> Decision | None:
-    """(0) Do early readings say something about the end? If not, go by the ends alone."""
-    left = remaining_steps(history)
-    if state.misled:
-        return _by_ends(state, left)
-    whole = left + history.ledger.steps + history.ledger.committed_steps
-    if state.checked is not None or left < _LEFT_TO_ACT * state.last or whole < _MANY_TRAININGS * state.last:
-        return None
-    return _worse_end(state) if state.ends else _first_end(state, forecasts, history)
+def crowded(history: History, last: int) -> bool:
+    """Return whether so much is running for what is left of the budget that workers wait.
 
-
-def _first_end(state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
-    """The first part of the check: something that looks good is trained to its end."""
-    column = _best_paused(state, forecasts)
-    ending = any(trial.until == state.last for trial in history.running.values())
-    if ending or column is None or min(shares_left(history).values()) > _FIRST_END:
-        return None
-    reason = f"has the best forecast of all paused trials: the first part of {_CHECK}"
-    return _finish(state, column, reason, "first end")
-
-
-def _worse_end(state: ForecastState) -> Continue | None:
-    """The second part of the check: something that looked bad early is trained to its end."""
-    columns = [state.columns.of_arm[arm] for arm in worse_half(state.curves, state.first)]
-    paused = [column for column in columns if state.columns.paused[column]]
-    reason = f"was in the worse half after {format_steps(state.first)}: {_CHECK}"
-    return _finish(state, paused[0], reason, "check") if paused else None
-
-
-def _by_ends(state: ForecastState, left: float) -> Decision | None:
-    """Train to its end what has the largest expected improvement by the ends of other trainings."""
-    columns = state.columns
-    possible = columns.trainable & (state.last - columns.step <= left)
-    column = int(np.argmax(np.where(possible, state.forecasts_by_ends().improvement, -1.0)))
-    if not possible[column]:
-        return None
-    reason = f"has the largest expected improvement by the ends of trainings alone: {_MISLED}"
-    if column in columns.arm_at:
-        return _finish(state, column, reason, "ends")
-    return Start(state.last, f"a new configuration {reason}", columns.pool.config(column), state=DecidedBy("ends"))
+    A training goes on from milestone to milestone, so what many workers spend meanwhile is not there for its end.
+    """
+    left, running = remaining_steps(history), len(history.running)
+    return bool(running) and not steps_are_free(history) and left < running * _LEFT_PER_TRIAL * last
 
 
 def _end_game(state: ForecastState, forecasts: Forecasts, history: History) -> Continue | None:
@@ -260,12 +229,6 @@ def _advance(state: ForecastState, column: int, reason: str, rule: str) -> Conti
     trial = state.columns.trial(column)
     until = next_milestone(state.last, max(trial.step, state.first - 1))
     return Continue(trial.index, until, reason, state=DecidedBy(rule))
-
-
-def _finish(state: ForecastState, column: int, reason: str, rule: str) -> Continue:
-    """Train a trial to its end."""
-    trial = state.columns.trial(column)
-    return Continue(trial.index, state.last, f"trial {trial.index} {reason}", state=DecidedBy(rule))
 
 
 def _belief(state: ForecastState, forecasts: Forecasts, trial: TrialRecord) -> CurveBelief:

@@ -19,7 +19,6 @@ from shoestring._arrays import Array, Codes
 from shoestring.core.decisions import read_state
 from shoestring.core.events import Granted
 from shoestring.core.history import FAILED, Cursor, History, TrialRecord
-from shoestring.methods.forecast.checks import early_readings_mislead, ends_of
 from shoestring.methods.forecast.columns import Columns
 from shoestring.methods.forecast.copies import Duplicates, Neighbours
 from shoestring.methods.forecast.failures import failure_model
@@ -161,19 +160,9 @@ class ForecastState:
         return self.neighbours.behind(arm) or self.duplicates.is_duplicate(arm)
 
     @property
-    def checked(self) -> int | None:
-        """The arm of the check, None before there is one."""
-        return next(reversed(self.granted.arms.get("check", [])), None)
-
-    @property
-    def misled(self) -> bool:
-        """Return whether the check found that early readings mislead."""
-        checked, by_ends = self.checked, self.granted.arms.get("ends", [])
-        return checked is not None and early_readings_mislead(self.ends, checked, by_ends)
-
-    @property
     def ends(self) -> dict[int, float]:
-        return ends_of(self.curves, self.last)
+        """The best losses of the arms that were trained to their end."""
+        return {arm: curve[self.last] for arm, curve in self.curves.items() if self.last in curve}
 
     def forecasts(self) -> Forecasts:
         """Forecasts with the next readings of running trials imputed with the posterior mean."""
@@ -182,11 +171,6 @@ class ForecastState:
     def forecasts_of_readings(self) -> Forecasts:
         """Forecasts without what is imputed."""
         return self._forecasts(self.readings.process.without_expected(), self.readings.columns, self.readings.losses)
-
-    def forecasts_by_ends(self) -> Forecasts:
-        """Forecasts from the trials that were trained to their end, and from no other reading."""
-        process, columns = self.readings.process_of_ends(self.ends, self.last)
-        return self._forecasts(process, columns, np.array(list(self.ends.values())))
 
     def _forecasts(self, process: CurveProcess, places: Codes, losses: Array) -> Forecasts:
         columns = self.columns
