@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 import shoestring as ss
 from shoestring.cli import main
 from shoestring.core.planned import verdict
-from shoestring.core.weighing import seen
+from shoestring.core.weighing import view_for
 from shoestring.errors import ReadingError, ShoestringError, SpaceError
 from shoestring.executors import Simulated
 from shoestring.logs import MemoryLog
@@ -439,4 +439,4 @@ def test_the_check_does_not_depend_on_the_weights_of_a_decision():
         error, latency = (9.0, 1.0) if planned else (1.0, 9.0)
         study.tell(grant, {grant.until: {"error": error + number / 9, "latency": latency + number / 9}})
         if number >= 3:
-            assert verdict(study.history) == verdict(seen(study.history, method)) == "passed"
+            assert verdict(study.history) == verdict(view_for(study.history, method)) == "passed"
