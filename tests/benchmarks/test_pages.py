@@ -216,13 +216,12 @@ def test_a_table_without_its_data_is_skipped_with_a_line(options, code, monkeypa
     assert "measured" in shown.out
 
 
-@pytest.mark.parametrize(
-    ("options", "run"), [([], "tf"), (["--quick"], "t"), (["--quick", "--figure", "f"], "f"), (["--table", "t"], "t")]
-)
-def test_a_quick_run_leaves_long_parts_out_unless_they_are_named(options, run, monkeypatch, capsys):
+@pytest.mark.parametrize(("options", "run"), [([], "tf"), (["--quick"], "t"), (["--quick", "--figure", "f"], "f")])
+def test_a_quick_run_starts_no_part_late_unless_it_is_named(options, run, monkeypatch, capsys):
     done = []
     parts = {name: lambda _, name=name: done.append(name) or [Row(name, 1.0)] for name in "tf"}
     monkeypatch.setattr(sys, "argv", ["x.py", *options])
-    common.main("About.", {"t": parts["t"]}, {"f": parts["f"]}, long=("f",))
+    monkeypatch.setattr(common, "QUICK_SECONDS", -1.0)
+    common.main("About.", {"t": parts["t"]}, {"f": parts["f"]})
     assert "".join(done) == run
-    assert ("f is left out of the quick form" in capsys.readouterr().err) == (options == ["--quick"])
+    assert ("figure f is left out of the quick form" in capsys.readouterr().err) == (options == ["--quick"])
