@@ -19,7 +19,8 @@ visual representations, ICML 2020), "random:7" others that are drawn once; "untr
 initialised, which is better than a trained one on the digits and worse on images of clothes. R10 and R100 are the test
 accuracies of a linear layer that is trained on the representation for 10 and 100 epochs, by SGD on standardised
 features. resnet18 and resnet50 need torchvision. On grey images, noise takes the place of the conversion to grey, which
-does nothing to them.
+does nothing to them. With --state a run that was interrupted continues after its last round; its "seconds" are those
+since it was started again.
 """
 
 from __future__ import annotations

@@ -16,8 +16,9 @@ The paper's setting, with CIFAR-10 as a folder of images or an .npz file, for ea
         --decay 60,100,120 --rate 0.1 --batch 128 --schedules always,switching,kappa:0.7,kappa:0.8 \
         --device cuda --state runs/
 
-With --state a run that was interrupted continues after its last epoch. What the paper does not state: the ranges of
-the hyper-parameters, which augmentations are tuned, and how long a round is; here it is an epoch.
+With --state a run that was interrupted continues after its last epoch; its "seconds" are those since it was started
+again. What the paper does not state: the ranges of the hyper-parameters, which augmentations are tuned, and how long a
+round is; here it is an epoch.
 """
 
 from __future__ import annotations

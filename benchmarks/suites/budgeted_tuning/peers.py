@@ -17,7 +17,7 @@ from scipy.stats import ttest_rel
 from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row, row
 from benchmarks.peers.environments import command
-from benchmarks.suites.budgeted_tuning.pools import OWN, TASKS, TRAININGS, pool, regret
+from benchmarks.suites.budgeted_tuning.pools import METHODS, OWN, TASKS, TRAININGS, pool, regret
 
 BESIDE = (OWN, "gp-ei", "random")
 
@@ -54,7 +54,7 @@ def smac(options: Options) -> list[Row]:
             best = float(seen.min() if table.mode == "min" else seen.max())
             found.setdefault(("SMAC3", total), []).append(table.normalised_regret(best))
             for name in BESIDE:
-                found.setdefault((name, total), []).append(regret(task, name, total, seed))
+                found.setdefault((name, total), []).append(regret(task, METHODS[name], total, seed))
     rows = [row(f"{name}, {total} trainings", values) for (name, total), values in found.items()]
     for total in totals:
         for name in BESIDE:

@@ -53,22 +53,22 @@ def pool(task: str, seed: int) -> CurveTable:
     return CurveTable(X, whole._Y[rows], names=list(whole.space), mode=whole.mode)
 
 
-def regret(task: str, name: str, trainings: int, seed: int) -> float:
+def regret(task: str, method: Method, trainings: int, seed: int) -> float:
     """Normalised regret of the best reading within a number of full trainings."""
 
     def play() -> float:
         table = pool(task, seed)
-        events = played(table, METHODS[name], trainings, seed)
+        events = played(table, method, trainings, seed)
         return table.normalised_regret(best_seen(events, [trainings * table.max_resource], table.mode)[0])
 
-    return float(runs().get(key(f"pool of {task}", seed, METHODS[name], trainings=trainings), play))
+    return float(runs().get(key(f"pool of {task}", seed, method, trainings=trainings), play))
 
 
 def figure(options: Options) -> list[Row]:
     """Figure 2: normalised regret on pools of the paper's sizes; t of paired differences over tasks and seeds."""
     seeds, totals = (1, TRAININGS[:1]) if options.quick else (min(options.seeds, 10), TRAININGS)
     found = {
-        (task, name, total): [regret(task, name, total, seed) for seed in range(seeds)]
+        (task, name, total): [regret(task, METHODS[name], total, seed) for seed in range(seeds)]
         for task in TASKS
         for name in METHODS
         for total in totals

@@ -23,8 +23,7 @@ import numpy as np
 from benchmarks.harness.common import Options
 from benchmarks.harness.kept import key, runs
 from benchmarks.harness.measurements import Row, row
-from benchmarks.harness.recorded import best_seen, played as played_on
-from benchmarks.suites.budgeted_tuning.pools import TASKS, TRAININGS, pool
+from benchmarks.suites.budgeted_tuning.pools import TASKS, TRAININGS, regret
 from benchmarks.suites.budgeted_tuning.synthetic import BUDGETS, KNOWN, UNITS, drawn, played
 from shoestring.methods import BHPT
 from shoestring.models.acquisition import log_expected_improvement
@@ -48,7 +47,13 @@ def table(options: Options) -> list[Row]:
         for who, method in REAL.items()
         for trainings in (TRAININGS[:1] if options.quick else TRAININGS)
     }
-    return [line for name, (printed, ours) in {**synthetic, **real}.items() for line in _rows(name, printed, ours)]
+    rows = [line for name, (printed, ours) in {**synthetic, **real}.items() for line in _rows(name, printed, ours)]
+    plain, greedy = REAL
+    for trainings in TRAININGS[:1] if options.quick else TRAININGS:
+        pair = (real[f"{who}, {trainings} trainings"][0] for who in (greedy, plain))
+        gaps = np.subtract(*pair).tolist()
+        rows.append(row(f"{greedy} − {plain}, {trainings} trainings: {PRINTED}", gaps))
+    return rows
 
 
 def _rows(name: str, printed: list[float], ours: list[float]) -> list[Row]:
@@ -59,28 +64,20 @@ def _rows(name: str, printed: list[float], ours: list[float]) -> list[Row]:
 def _pair(method: BHPT, seeds: range, budget: int) -> tuple[list[float], list[float]]:
     """Regrets on curves from the prior, as printed and with the best loss so far."""
 
-    def regret(variant: BHPT, seed: int) -> float:
+    def played_one(variant: BHPT, seed: int) -> float:
         place = key("freeze-thaw prior, q", seed, variant, budget=budget)
         return float(runs().get(place, lambda: played(drawn, seed, variant, budget, UNITS)[0]))
 
     printed = replace(method, incumbent=False)
-    return [regret(printed, seed) for seed in seeds], [regret(method, seed) for seed in seeds]
+    return [played_one(printed, seed) for seed in seeds], [played_one(method, seed) for seed in seeds]
 
 
 def _pools(method: BHPT, seeds: range, trainings: int) -> tuple[list[float], list[float]]:
     """Regrets on the pools of Figure 2, all tasks together."""
-
-    def regret(variant: BHPT, task: str, seed: int) -> float:
-        def play() -> float:
-            curves = pool(task, seed)
-            events = played_on(curves, variant, trainings, seed)
-            return curves.normalised_regret(best_seen(events, [trainings * curves.max_resource], curves.mode)[0])
-
-        return float(runs().get(key(f"pool of {task}, q", seed, variant, trainings=trainings), play))
-
     places = [(task, seed) for task in TASKS for seed in seeds]
     ours = replace(method, incumbent=True)
-    return [regret(method, *place) for place in places], [regret(ours, *place) for place in places]
+    printed, other = ([regret(task, who, trainings, seed) for task, seed in places] for who in (method, ours))
+    return printed, other
 
 
 ARMS: dict[str, tuple[float, ...]] = {"two arms": (0.0, 1.0), "five arms": (0.0, 0.5, 1.0, 1.0, 2.0)}

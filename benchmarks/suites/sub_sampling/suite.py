@@ -8,6 +8,7 @@
     python benchmarks/sub_sampling.py --table 5            # PPO on CartPole, 15 seeds (50 minutes)
     python benchmarks/sub_sampling.py --table 7            # 32 virtual workers, equal duration, 10 seeds
     python benchmarks/sub_sampling.py --table accountings  # BOSS and BOHB: ten brackets, and equal steps, 60 seeds
+    python benchmarks/sub_sampling.py --table brackets     # BOSS and BOHB: ten brackets, 200 seeds of their own
     python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 20 seeds
     python benchmarks/sub_sampling.py --table seeds        # networks with a new initialisation a replicate, 20 seeds
     python benchmarks/sub_sampling.py --table theorem      # Theorem 1 and Corollary 2, 40 runs
@@ -42,6 +43,7 @@ TABLES = {
     "5": cartpole.table,
     "7": duration.table,
     "accountings": accountings.table,
+    "brackets": accountings.brackets,
     "liars": duration.liars,
     "seeds": seed_noise.table,
     "theorem": rate.table,

@@ -181,7 +181,9 @@ class Forecast:
         chosen = proposed or best_new(history, rng, columns, forecasts, best, draw_near)
         near = f" near configuration {chosen.parent}" if chosen.parent >= 0 else ""
         end = _in_users_units(forecasts, history.sign, chosen.mean)
-        why = f"has {per}" if proposed is None else "is the best by a Gaussian process of forecast ends"
+        why = f"has {per}"
+        if proposed is not None:
+            why = f"is the best by a Gaussian process of forecast ends{history.weighed}"
         reason = f"a new configuration{near} with a forecast of {end} {why}"
         rule = "model" if proposed is None else "gp"
         return Start(first, reason, chosen.config, state=DecidedBy(rule, chosen.parent))
@@ -205,7 +207,10 @@ def _end_game(state: ForecastState, forecasts: Forecasts, history: History) -> C
         return None
     described = _describe(state, forecasts, history.sign, column)
     return _advance(
-        state, column, f"{format_steps(left)} left and {described}, the best of all paused trials", "end game"
+        state,
+        column,
+        f"{format_steps(left)} left and {described}, the best of all paused trials{history.weighed}",
+        "end game",
     )
 
 
