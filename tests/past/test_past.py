@@ -20,7 +20,7 @@ from shoestring.executors import Simulated
 from shoestring.logs import MemoryLog
 from shoestring.methods.registry import named
 from shoestring.past.correspondence import Correspondence
-from shoestring.past.guesses import SD, guessed
+from shoestring.past.guesses import SD, draw_guesses
 from shoestring.past.planning import _greedy
 from shoestring.spaces.codec import Codec
 
@@ -257,7 +257,7 @@ def test_a_guess_that_is_the_best_of_the_past_is_planned_once_and_first():
 
 def test_a_partial_guess_leaves_the_rest_as_usual():
     codec = Codec(ss.space(SPACE))
-    drawn = [config for seed in range(300) for config, _ in guessed(codec, {"lr": 1e-2}, seed)]
+    drawn = [config for seed in range(300) for config, _ in draw_guesses(codec, {"lr": 1e-2}, seed)]
     rates = np.log10([config["lr"] for config in drawn])
     assert 0.3 < np.std(rates) < 0.8  # .15 of four decades, for four of five
     assert abs(np.mean(rates) + 2) < 0.1
@@ -267,8 +267,8 @@ def test_a_partial_guess_leaves_the_rest_as_usual():
 
 def test_the_same_seed_gives_the_same_draws():
     codec = Codec(ss.space(SPACE))
-    assert list(guessed(codec, {"lr": 1e-2}, 3)) == list(guessed(codec, {"lr": 1e-2}, 3))
-    assert list(guessed(codec, {"lr": 1e-2}, 3)) != list(guessed(codec, {"lr": 1e-2}, 4))
+    assert list(draw_guesses(codec, {"lr": 1e-2}, 3)) == list(draw_guesses(codec, {"lr": 1e-2}, 3))
+    assert list(draw_guesses(codec, {"lr": 1e-2}, 3)) != list(draw_guesses(codec, {"lr": 1e-2}, 4))
 
 
 @pytest.mark.parametrize(
