@@ -114,7 +114,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
         self._journal.current_method()
-        self._message = plan.note_of_new(note, past) if history else plan.note_on(self.history.opened, past)
+        self._message = plan.note_of_new(note, past, log) if history else plan.note_on(self.history.opened, past)
         self.budget = limits
         start_with(self._journal, initial)
 

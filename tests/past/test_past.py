@@ -141,6 +141,16 @@ def test_a_named_past_of_no_use_is_a_warning(tmp_path, caplog, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("address", ["weekly.db", "sqlite:///weekly.db", "auto"])
+def test_the_first_study_of_a_storage_may_name_it_as_its_past(tmp_path, monkeypatch, caplog, address):
+    """A script that runs every week is the same in the first one."""
+    monkeypatch.chdir(tmp_path)
+    first = past_study(storage="weekly.db", name="week 1", past=[address])
+    assert plan(first) == []
+    assert not caplog.records
+    assert len(plan(past_study(storage="weekly.db", name="week 2", past=[address]))) == 3
+
+
 def test_auto_is_the_same_storage(tmp_path):
     storage = tmp_path / "team.db"
     assert plan(new(past="auto", storage=storage, name="first")) == []
@@ -315,6 +325,16 @@ def test_scipy_distributions_mean_what_they_meant():
 
 
 # Command line
+
+
+def test_the_status_says_what_came_of_a_plan(folder):
+    past_study(past="team.db", storage="team.db", name="new", guess={"lr": 0.01})
+    ss.Study(SPACE, budget="9 steps", max_resource=9, past="team.db", storage="team.db", name="newer")
+    assert "plan " not in shoestring("status", "team.db", "old").output
+    tried = r"plan +\d of 8 configurations from the guess and 1 past study tried; (they|a random one|the best of) "
+    assert re.search(tried, shoestring("status", "team.db", "new").output)
+    pending = "0 of 5 configurations from 2 past studies tried; not yet compared with random ones"
+    assert pending in shoestring("status", "team.db", "newer").output
 
 
 @pytest.fixture
