@@ -28,6 +28,7 @@ PACKAGES = {
     "psycopg": "psycopg",
 }
 _elsewhere: dict[str, str] = {}
+_earlier: set[str] = set()
 
 
 def provenance(command: str) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def provenance(command: str) -> dict[str, Any]:
         "command": command,
         "version": shoestring.__version__,
         "commit": commit(),
+        **({"earlier": sorted(_earlier)} if _earlier else {}),
         "date": datetime.now(UTC).date().isoformat(),
         "packages": {"digest": digest, **used},
     }
@@ -58,6 +60,11 @@ def packages() -> dict[str, str]:
 def used_elsewhere(name: str, its_version: str) -> None:
     """Note a peer that ran in an environment of its own."""
     _elsewhere[name] = its_version
+
+
+def used_earlier(its_commit: str) -> None:
+    """Note that kept runs of an earlier commit are among the results."""
+    _earlier.add(its_commit)
 
 
 def commit(root: Path = ROOT) -> str:

@@ -89,11 +89,12 @@ def _filled(match: re.Match[str], own: str, folder: Path) -> str:
 
 
 def run_at(entry: Mapping[str, Any]) -> str:
-    """The commit at which a table was run, as far as it was noted."""
+    """The commit at which a table was run, as far as it was noted, and those of its earlier runs."""
     if "source" in entry:
         return f"version {entry['version']}, not run since"
     if entry["commit"] != "unknown":
-        return f"`{entry['commit']}`"
+        earlier = "".join(f", `{commit}`" for commit in entry.get("earlier", []))
+        return f"`{entry['commit']}`{earlier}"
     return f"stored with `{entry['stored']}`"
 
 

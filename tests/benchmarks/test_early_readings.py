@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.harness import pictures
 from benchmarks.harness.common import Options, Unavailable
-from benchmarks.suites.early_readings import comparison, crossing, ours, peers
+from benchmarks.peers import spoken
+from benchmarks.suites.early_readings import comparison, crossing, ours, peers, prices
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
 from benchmarks.tasks import yahpo_lcbench as surrogate
 
@@ -140,12 +141,12 @@ for layers in range(1, 6):
         script = tmp_path / "peer.py"
         folder = os.path.dirname(peers.__file__).replace(os.path.join("suites", "early_readings"), "peers")
         script.write_text(self.SCRIPT.format(folder=folder))
-        monkeypatch.setattr(peers, "command", lambda *given: [sys.executable, str(script)])
-        peers._process.cache_clear()
+        monkeypatch.setattr(spoken, "command", lambda *given: [sys.executable, str(script)])
+        spoken._process.cache_clear()
         yield
-        if peers._process.cache_info().currsize:
-            process, complaints = peers._process(*peers.ELSEWHERE["DEHB"])
-            peers._process.cache_clear()
+        if spoken._process.cache_info().currsize:
+            process, complaints = spoken._process(peers.ELSEWHERE["DEHB"])
+            spoken._process.cache_clear()
             with process, complaints:
                 process.stdin.close()
                 assert process.wait() == 0, "without further tasks it ends"
@@ -153,7 +154,7 @@ for layers in range(1, 6):
     def test_it_asks_for_trainings_until_the_budget_is_spent(self, peer, played):
         ledger = Ledger(Falling(), {"epochs": [60.0, 104.0]})
         with pytest.raises(Spent):
-            peers._spoken("DEHB", ledger, 0)
+            peers.speak(peers.ELSEWHERE["DEHB"], peers.given_to("DEHB", 0), ledger.train)
         assert ledger.found == {"epochs": [47.0, 46.0]}
 
     def test_one_process_serves_all_runs_and_nothing_is_left_of_the_last_one(self, peer, played):
@@ -161,14 +162,15 @@ for layers in range(1, 6):
         for _ in range(3):
             ledger = Ledger(Falling(), {"epochs": [60.0]})
             with pytest.raises(Spent):
-                peers._spoken("DEHB", ledger, 0)
+                peers.speak(peers.ELSEWHERE["DEHB"], peers.given_to("DEHB", 0), ledger.train)
             found.append((ledger.found, dict(ledger.trained)))
         assert found[0] == found[1] == found[2]
-        assert peers._process.cache_info().misses == 1
+        assert spoken._process.cache_info().misses == 1
 
     def test_one_that_ends_early_is_an_error(self, peer, played):
-        with pytest.raises(RuntimeError, match="DEHB ended before its budget"):
-            peers._spoken("DEHB", Ledger(Falling(), {"epochs": [1e4]}), 0)
+        endless = Ledger(Falling(), {"epochs": [1e4]})
+        with pytest.raises(RuntimeError, match=r"dehb_fidelities\.py ended before its budget"):
+            peers.speak(peers.ELSEWHERE["DEHB"], peers.given_to("DEHB", 0), endless.train)
 
     def test_one_that_is_slow_has_no_result_of_large_budgets(self, peer, played, monkeypatch):
         monkeypatch.setattr(peers, "_code", lambda peer: "1")
@@ -178,7 +180,7 @@ for layers in range(1, 6):
         assert math.isnan(found[1])
 
     def test_its_space_is_plain_json(self):
-        found = {one["name"]: one for one in json.loads(json.dumps(peers.described()))}
+        found = {one["name"]: one for one in json.loads(json.dumps(peers.given_to("DEHB", 0)["space"]))}
         assert found["learning_rate"] == {
             "name": "learning_rate",
             "kind": "float",
@@ -222,9 +224,11 @@ class TestComparison:
         assert rows["auto - b, 2 trainings"].measured == pytest.approx((0.3 - 0.3 + 0.2 - 0.3) / 2)
         assert rows["auto - b, 2 trainings"].n == 2
 
-    def test_ranks_are_among_methods_with_all_seeds(self, rows):
-        assert rows["auto, 2 trainings: rank"].measured == rows["b, 2 trainings: rank"].measured == 1.5
-        assert "c, 2 trainings: rank" not in rows
+    def test_ranks_are_by_the_seeds_that_all_methods_have(self, rows):
+        ranks = {name: rows[f"{name}, 2 trainings: rank"] for name in "bc"}
+        assert {name: (rank.measured, rank.n) for name, rank in ranks.items()} == {"b": (2.5, 1), "c": (1.0, 1)}
+        assert rows["auto, 5 trainings: rank"].measured == rows["b, 5 trainings: rank"].measured == 1.5
+        assert rows["auto, 5 trainings: rank"].n == 2, "c was not played with 5 trainings"
 
     def test_a_budget_that_a_method_was_not_played_with_has_no_rows_of_it(self, rows):
         assert not [name for name in rows if "c, 5 trainings" in name]
@@ -232,6 +236,29 @@ class TestComparison:
     def test_a_quick_run_has_all_its_rows(self, played):
         rows = {line.name for line in comparison.epochs(Options(1, quick=True))}
         assert {"random, 2 trainings: regret", "auto, 5 trainings: rank"} <= rows
+
+
+class TestPrices:
+    def test_a_regret_is_reached_between_two_budgets_on_a_log_scale(self):
+        assert prices.seconds_for(0.5, (2, 8), [1.0, 0.0]) == 4.0
+        assert prices.seconds_for(2.0, (2, 8), [1.0, 0.0]) == 2.0, "the smallest budget is enough"
+        assert prices.seconds_for(-1.0, (2, 8), [1.0, 0.0]) == 8.0, "no budget is"
+
+    def test_half_of_the_seconds_with_an_error_over_seeds(self):
+        blind = np.array([0.6, 0.4])
+        seeing = blind[:, None] + [0.3, 0.0, -0.3, -0.6]
+        line = prices.share_of_seconds("share", (2, 5, 10, 20), 10, seeing, blind)
+        assert (line.measured, line.n) == (pytest.approx(0.5), 2)
+        assert line.error == pytest.approx(0.0, abs=1e-9)
+
+    def test_a_quick_run_compares_the_default_with_itself(self, played, monkeypatch):
+        monkeypatch.setattr(prices, "names", lambda: ("a task",))
+        monkeypatch.setattr(prices, "references", lambda: {"a task": REFERENCE})
+        rows = {line.name: line for line in prices.table(Options(1, quick=True))}
+        assert rows["auto - blind to prices, 10 trainings"].measured == pytest.approx(
+            rows["auto, 10 trainings: regret"].measured - rows["blind to prices, 10 trainings: regret"].measured
+        )
+        assert 0.5 <= rows["share of seconds, 10 trainings"].measured <= 1
 
 
 def test_crossing_curves_cross_and_the_recommended_value_has_no_noise():

@@ -5,7 +5,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from benchmarks.harness import kept
+from benchmarks.harness import kept, provenance
 from shoestring.methods import BHPT, named
 
 
@@ -55,7 +55,40 @@ class TestKeeping:
             writer.join()
         lines = [json.loads(line) for line in path.read_text().splitlines() if line]
         assert len(lines) == 3 * 200
-        assert {name for name, _ in lines} == {f"{w} {i}" for w in range(3) for i in range(200)}
+        assert {name for name, *_ in lines} == {f"{w} {i}" for w in range(3) for i in range(200)}
+
+
+class TestEarlierCode:
+    @pytest.fixture
+    def path(self, path, monkeypatch):
+        """A run of earlier code, at a commit that is noted with it."""
+        monkeypatch.setattr(kept, "_commit", lambda: "0123456789ab")
+        monkeypatch.setattr(provenance, "_earlier", set())
+        kept.Kept(path).get(kept.key("task", 0, named("asha"), code="0.1+0123456789ab"), lambda: 1)
+        kept.Kept(path).get(kept.key("task", 0, "asha", code="0.1+0123456789ab"), lambda: 4)
+        return path
+
+    def test_it_is_played_again_unless_it_was_asked_for(self, path):
+        assert kept.Kept(path).get(kept.key("task", 0, named("asha")), lambda: 2) == 2
+        assert "earlier" not in provenance.provenance("python x.py")
+
+    def test_it_counts_where_there_is_none_of_this_code_and_its_commit_is_stored(self, path):
+        runs = kept.Kept(path, earlier=True)
+        assert runs.get(kept.key("task", 0, named("asha")), forbidden) == 1
+        assert runs.get(kept.key("task", 0, "asha"), forbidden) == 4, "a method by its name"
+        assert provenance.provenance("python x.py")["earlier"] == ["0123456789ab"]
+        with pytest.raises(kept.Missing):  # another seed is another run
+            runs.get(kept.key("task", 1, named("asha")), forbidden)
+
+    def test_a_run_of_this_code_is_preferred(self, path):
+        kept.Kept(path).get(kept.key("task", 0, named("asha")), lambda: 2)
+        assert kept.Kept(path, earlier=True).get(kept.key("task", 0, named("asha")), forbidden) == 2
+        assert "earlier" not in provenance.provenance("python x.py")
+
+    def test_a_peer_of_another_version_is_another_one(self, path):
+        kept.Kept(path).get(kept.key("task", 0, "DEHB", code="1"), lambda: 1)
+        with pytest.raises(kept.Missing):
+            kept.Kept(path, earlier=True).get(kept.key("task", 0, "DEHB", code="2"), forbidden)
 
 
 def _append(path, writer):

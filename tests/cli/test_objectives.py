@@ -36,7 +36,19 @@ def test_a_command_prints_several_values_as_json(tmp_path):
     assert [one["values"] for one in found] == [member.values for member in study.front]
     assert "balances a front" in shoestring("status", tmp_path / "s.db").output
     assert json.loads(shoestring("status", tmp_path / "s.db", "--json").output)["best"]["front"]
-    assert shoestring("trials", tmp_path / "s.db", "--where", "latency<2").output.count("finished") == 6
+    listed = shoestring("trials", tmp_path / "s.db", "--where", "latency<2").output
+    assert listed.count("finished") == 6
+    assert listed.splitlines()[0].split() == [
+        "trial",
+        "arm",
+        "state",
+        "step",
+        "error",
+        "latency",
+        "front",
+        "configuration",
+    ]
+    assert listed.count("at step 1") == len(study.front)
 
 
 def test_without_objectives_several_values_fail_the_trial(tmp_path):

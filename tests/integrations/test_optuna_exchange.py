@@ -174,6 +174,42 @@ def test_a_value_that_differs_from_the_last_report_is_the_reading_and_the_report
     assert (last.value, last.metrics) == (0.3, {"reported": 0.4})
 
 
+def several_directions():
+    sampler = optuna.samplers.RandomSampler(0)
+    theirs = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
+
+    def objective(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return x**2 + y, (1 - x) ** 2 + y
+
+    theirs.optimize(objective, n_trials=15)
+    return theirs
+
+
+def test_several_directions_come_as_objectives_and_go_back():
+    theirs = several_directions()
+    front = {trial.number for trial in theirs.best_trials}
+    ours = ss.Study.from_optuna(theirs, budget="20 evaluations", objectives={"error": "min", "speed": "max"})
+    assert {member.trial for member in ours.front} == front
+    back = ours.to_optuna()
+    assert (back.directions, back.metric_names) == (theirs.directions, ["error", "speed"])
+    assert {trial.number for trial in back.best_trials} == front
+    again = ss.Study.from_optuna(back, budget="20 evaluations")
+    assert [trial.readings for trial in again.trials] == [trial.readings for trial in ours.trials]
+    assert ss.Study.from_optuna(theirs, budget="1 evaluations").history.goals.names == ("value_0", "value_1")
+
+
+def test_constraints_come_as_metrics_and_go_as_violations():
+    theirs = optuna.create_study()
+    for x in (0.2, 0.8):
+        attributes = {"constraints": [x - 0.5]}
+        theirs.add_trial(optuna.create_trial(value=-x, params={"x": x}, distributions={"x": FloatDistribution(0, 1)},
+                                             system_attrs=attributes))  # fmt: skip
+    ours = ss.Study.from_optuna(theirs, budget="5 evaluations", constraints={"constraint_0": "<= 0"})
+    assert ours.best.config == {"x": 0.2}
+    assert [trial.system_attrs["constraints"] for trial in ours.to_optuna().trials] == [[0.0], [pytest.approx(0.3)]]
+
+
 def test_what_cannot_be_is_refused(tmp_path):
     url = f"sqlite:///{tmp_path}/optuna.db"
     empty = optuna.create_study(storage=url, study_name="empty")
@@ -181,8 +217,8 @@ def test_what_cannot_be_is_refused(tmp_path):
         ss.Study.from_optuna(empty, budget="9 steps")
     with pytest.raises(ReadingError, match=r"no Optuna study 'other'.*it holds 'empty'"):
         ss.Study.from_optuna(url, "other", budget="9 steps")
-    with pytest.raises(MethodError, match="2 directions"):
-        ss.Study.from_optuna(optuna.create_study(directions=["minimize", "maximize"]), budget="9 steps")
+    with pytest.raises(MethodError, match="2 directions: name as many objectives"):
+        ss.Study.from_optuna(several_directions(), budget="9 steps", objectives={"error": "min"})
     with pytest.raises(ReadingError, match="has an Optuna study 'empty' already"):
         ss.Study({"x": (0.0, 1.0)}, budget="2 steps").to_optuna(url, "empty")
 

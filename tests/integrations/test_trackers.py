@@ -18,6 +18,8 @@ def test_tensorboard(tmp_path):
         events = EventAccumulator(str(tmp_path / "study" / f"trial-{trial.index}")).Reload()
         tags = events.Tags()["scalars"]
         assert set(tags) == ({"value", "cost", "accuracy"} if trial.readings else set())
+        texts = {tag.removesuffix("/text_summary") for tag in events.Tags()["tensors"]}
+        assert ("git" in texts) == ("git" in trial.attributes)
         found += [(trial.index, scalar.step, scalar.value) for scalar in (events.Scalars("value") if tags else [])]
     expected = [(trial, step, pytest.approx(value, rel=1e-6)) for trial, step, value in sorted(reported(study))]
     assert sorted(found) == expected
@@ -38,6 +40,7 @@ def test_mlflow(tmp_path):
         trial = study.trials[int(run.data.tags["shoestring.trial"])]
         assert run.info.status == status[trial.state]
         assert run.data.params == {name: str(value) for name, value in trial.config.items()}
+        assert run.data.tags.get("git") == trial.attributes.get("git")
         found += [(trial.index, m.step, m.value) for m in client.get_metric_history(run.info.run_id, "value")]
     assert sorted(found) == sorted(reported(study))
 

@@ -18,6 +18,7 @@ def train(trial):
         if trial.config["x"] > 0.7:
             raise ValueError("too large")
         (trial.directory / "step").write_text(str(step))
+        trial.attributes["git"] = "1a2b3c"
         yield ss.Reading(trial.config["x"] + 1 / step, cost=0.5, accuracy=step / 10)
 
 

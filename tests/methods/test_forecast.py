@@ -532,10 +532,33 @@ def test_expensive_configurations_must_promise_more(unit):
 
     space = {"x": (0.0, 1.0), "slow": (0.0, 1.0)}
     history = run(Priced(), space, ss.Budget(**{unit: 600.0}), 27).history
-    steps = [sum(t.step for t in history.trials[10:] if (t.config["slow"] > 0.5) == slow) for slow in (False, True)]
-    assert steps[0] > 2 * steps[1]
+    assert cheap_share(history) > 2 / 3
     per = {"cost": "per unit of cost (a step took 1 to 10)", "seconds": "per second (a step took 1 to 10)"}[unit]
     assert any(per in grant.reason for grant in history.grants)
+
+
+def cheap_share(history):
+    """The share of the steps after the first ten configurations that went to the cheap half of the space."""
+    steps = [sum(t.step for t in history.trials[10:] if (t.config["slow"] > 0.5) == slow) for slow in (False, True)]
+    return steps[0] / sum(steps)
+
+
+def test_prices_alike_is_blind_to_what_steps_cost():
+    class Priced:
+        def __call__(self, trial):
+            yield from ((trial.config["x"] - 0.5) ** 2 + 1 / step for step in range(trial.start + 1, 28))
+
+        def seconds(self, config, step=1, seed=0):
+            return 10.0 if config["slow"] > 0.5 else 1.0
+
+    def share(prices):
+        space, budget = {"x": (0.0, 1.0), "slow": (0.0, 1.0)}, ss.Budget(seconds=600.0)
+        study = ss.Study(space, budget=budget, method=Forecast(prices=prices), max_resource=27, seed=0)
+        study.run(Priced(), executor=Simulated(1), progress=False)
+        assert any("(a step took" in grant.reason for grant in study.history.grants) == (prices == "measured")
+        return cheap_share(study.history)
+
+    assert share("measured") > share("alike")
 
 
 def misleading(config, step):
@@ -555,10 +578,10 @@ def rules(reading, budget="540 steps", workers=1, seed=0):
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_where_early_readings_mislead_most_trainings_are_whole_and_it_says_so(workers):
+def test_where_early_readings_mislead_half_of_the_steps_are_whole_trainings_and_it_says_so(workers):
     study, by = rules(misleading, workers=workers)
     whole = [grant for grant, rule in zip(study.history.grants, by, strict=True) if rule == "whole"]
-    assert len(whole) >= 10
+    assert len(whole) >= 7
     assert all((grant.start, grant.until) == (0, 27) for grant in whole)
     assert any("the best end is not one that early readings chose" in grant.reason for grant in whole)
     assert any("under a Gaussian process of" in grant.reason for grant in whole)

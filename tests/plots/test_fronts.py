@@ -5,6 +5,10 @@ import pytest
 import shoestring as ss
 from shoestring import plots
 from shoestring.errors import MethodError
+from shoestring.views.progress import best_so_far
+from shoestring.views.summaries import leaders, turning_points
+from shoestring.views.tables import leader_table
+from shoestring.views.trace import trace_of
 from shoestring.web.report import report
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -130,3 +134,39 @@ def test_an_objective_that_the_study_does_not_have_is_refused():
     with pytest.raises(MethodError, match="'size' is not an objective of this study; they are error, speed"):
         plots.curves.data(study_of(2), objective="size")
     assert plots.curves.data(study_of(1), objective="error").objective == "error"
+
+
+def test_what_violates_a_constraint_is_never_the_best_so_far():
+    values = [(5.0, 1.0), (1.0, 9.0), (3.0, 1.0), (2.0, 9.0), (4.0, 1.0)]
+    study = ss.Study({"x": (0.0, 1.0)}, budget="10 evaluations", method="random", constraints={"memory": "<= 8"})
+    for value, memory in [(0.0, 9.0), *values]:
+        study.tell(study.ask(), ss.Reading(value, memory=memory))
+    record = plots.history.data(study)
+    assert record.best == (float("inf"), 5.0, 5.0, 3.0, 3.0, 3.0)
+    assert record.violating == (0, 2, 4)
+    labels = [mark.label for mark in record.picture().panels[0].marks]
+    assert labels == ["violates a constraint", "reading", "best so far"]
+    trace = trace_of(study)
+    assert best_so_far(study.history) == [5.0, 5.0, 3.0, 3.0, 3.0]
+    assert [trial.index for trial in leaders(trace)] == [3, 5, 1]
+    assert [point.outcome for point in turning_points(trace)][1:3] == ["new best: 5", "new best: 3"]
+    assert plots.regret.data([study]).optimum == 3.0
+
+
+def test_with_several_objectives_the_best_are_the_front_and_turning_points_join_it():
+    study = study_of(2)
+    trace = trace_of(study)
+    table = leader_table(trace, most=100)
+    assert list(table.heads[:2]) == ["error", "speed"]
+    assert [row[3] for row in table.rows] == [member.trial for member in study.front]
+    assert all(point.outcome.startswith("joined the front: error=") for point in turning_points(trace)[1:-1])
+
+
+def test_the_report_has_the_goals_the_note_the_tags_and_the_remarks():
+    study = study_of(2, constraints={"error": "<= 1.5"})
+    study.note, study.tags = "before <the> new data", ["baseline"]
+    study.annotate(2, "looks odd", git="1a2b3c")
+    page = report(study)
+    assert "smallest error, largest speed where error &lt;= 1.5" in page
+    for words in ("before &lt;the&gt; new data", "Tags: baseline", "looks odd", "git=1a2b3c"):
+        assert words in page

@@ -13,8 +13,8 @@ from shoestring.errors import MethodError
 from shoestring.models.maximise import climb, neighbours, snap
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
-from shoestring.samplers.gp import Surrogate, refit_size
-from shoestring.samplers.training import scaled, training_set
+from shoestring.samplers.gp import Surrogate
+from shoestring.samplers.training import refit_size, scaled, training_set
 from shoestring.schedulers import ASHA, Full
 from shoestring.spaces.codec import Codec
 

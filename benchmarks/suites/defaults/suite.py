@@ -12,6 +12,7 @@
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
     python benchmarks/defaults.py --table black-boxes     # objectives that return one number
+    python benchmarks/defaults.py --table noisy           # the same with noise in each reading, 40 seeds
     python benchmarks/defaults.py --table failures        # parts of the space fail
     python benchmarks/defaults.py --table demo            # the network of `shoestring demo`
     python benchmarks/defaults.py --quick --json
@@ -24,7 +25,7 @@ need Optuna; its GP needs torch, and is left out without it.
 from __future__ import annotations
 
 from benchmarks.harness.common import main
-from benchmarks.suites.defaults import black_boxes, demo, recommendation, tables, training_tables, variants
+from benchmarks.suites.defaults import black_boxes, demo, noisy, recommendation, tables, training_tables, variants
 
 TABLES = {
     "curves": tables.curves,
@@ -39,6 +40,7 @@ TABLES = {
     "recommendation": recommendation.table,
     "retraining": recommendation.retraining,
     "black-boxes": black_boxes.table,
+    "noisy": noisy.table,
     "failures": tables.failures,
     "demo": demo.table,
 }

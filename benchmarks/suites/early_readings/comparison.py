@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import rankdata
 
 from benchmarks.harness.common import Options
 from benchmarks.harness.comparison import critical_difference
+from benchmarks.harness.kept import Missing
 from benchmarks.harness.measurements import Row, row
 from benchmarks.harness.pictures import critical_differences, new_figure, saved
 from benchmarks.suites.early_readings import ours, peers
@@ -40,15 +42,16 @@ class Found:
     def of(self, method: str, budget: int) -> Array:
         """Regrets of the shape (tasks, seeds), of those seeds that the method has."""
         found = self.regrets[:, :, list(self.methods).index(method), budget]
-        return found[:, ~np.isnan(found).any(axis=0)]
+        return np.asarray(found[:, ~np.isnan(found).any(axis=0)])
 
     def played(self, budget: int) -> list[str]:
         """The methods that were played with a budget."""
         return [method for method in self.methods if self.of(method, budget).size]
 
-    def ranked(self, budget: int) -> list[str]:
-        """The methods that have all seeds."""
-        return [method for method in self.methods if self.of(method, budget).shape[1] == self.regrets.shape[1]]
+    def shared(self, budget: int) -> list[int]:
+        """The seeds that all methods have that were played with a budget."""
+        whole = np.asarray(~np.isnan(self.regrets[:, :, :, budget]).any(axis=0))
+        return [int(seed) for seed in np.flatnonzero(whole[:, whole.any(axis=0)].all(axis=1))]
 
     def difference(self, one: str, other: str, budget: int) -> Array:
         """How much larger the mean regret of one method is than that of another, by seeds that both have."""
@@ -70,8 +73,10 @@ def found(unit: str, options: Options) -> Found:
             if seed < FEW_SEEDS.get(method, options.seeds):
                 play = (peers if method in peers.PEERS else ours).errors
                 for t, task in enumerate(tasks):
-                    seen = play(method, task, seed, unit, trainings)
-                    regrets[t, seed, m] = [references()[task].regret(error) for error in seen]
+                    for b, n in enumerate(trainings):
+                        with suppress(Missing):
+                            (error,) = play(method, task, seed, unit, [n])
+                            regrets[t, seed, m, b] = references()[task].regret(error)
         print(f"{unit}: seed {seed} of {options.seeds} is played", file=sys.stderr)
     return Found(methods, trainings, regrets)
 
@@ -98,20 +103,24 @@ def _budget_rows(all_found: Found, budget: int, trainings: int) -> list[Row]:
         rows.append(row(f"{method}, {label}: regret", regrets.mean(axis=0).tolist()))
         rows.append(row(f"{method}, {label}: share above {FAR:g}", (regrets > FAR).mean(axis=0).tolist()))
     for one, other in (*(("auto", method) for method in methods if method != "auto"), *PAIRS):
-        if {one, other} <= set(methods):
-            rows.append(row(f"{one} - {other}, {label}", all_found.difference(one, other, budget).tolist()))
+        differences = all_found.difference(one, other, budget) if {one, other} <= set(methods) else ()
+        if len(differences):
+            rows.append(row(f"{one} - {other}, {label}", list(differences)))
     ranks = mean_ranks(all_found, budget)
     rows += [row(f"{method}, {label}: rank", by_seed.tolist()) for method, by_seed in ranks.items()]
+    if not ranks:
+        return rows
     critical = critical_difference(len(ranks), len(all_found.regrets))
     return [*rows, Row(f"{label}: critical difference of ranks", critical, n=len(all_found.regrets))]
 
 
 def mean_ranks(all_found: Found, budget: int) -> dict[str, Array]:
-    """Mean ranks over tasks by seed, among the methods that have all seeds; 1 is best."""
-    methods = all_found.ranked(budget)
-    regrets = np.stack([all_found.of(method, budget) for method in methods], axis=2)
+    """Mean ranks over tasks by seed, by the seeds that all methods have; 1 is best."""
+    methods, seeds = all_found.played(budget), all_found.shared(budget)
+    places = [list(all_found.methods).index(method) for method in methods]
+    regrets = all_found.regrets[:, seeds][:, :, places, budget]
     ranks = np.apply_along_axis(rankdata, 2, regrets).mean(axis=0)
-    return {method: ranks[:, m] for m, method in enumerate(methods)}
+    return {method: ranks[:, m] for m, method in enumerate(methods) if seeds}
 
 
 def figure_regret(options: Options) -> list[Row]:
@@ -142,7 +151,7 @@ def figure_regret(options: Options) -> list[Row]:
 def figure_ranks(options: Options) -> list[Row]:
     """Mean ranks in epochs; methods that a bar joins do not differ by the critical difference."""
     all_found = found("epochs", options)
-    chosen = [(b, n) for b, n in enumerate(all_found.trainings) if n in (2, 10, 30)]
+    chosen = [(b, n) for b, n in enumerate(all_found.trainings) if n in (2, 10, 30) and all_found.shared(b)]
     figure, axes = new_figure(len(chosen), 1, (8.4, 2.9))
     rows = []
     for axis, (budget, n) in zip(axes[:, 0], chosen, strict=True):

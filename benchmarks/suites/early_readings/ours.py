@@ -13,19 +13,21 @@ from shoestring.executors import Simulated
 METHODS = (
     "auto", "gp", "bhpt", "asha", "asha-tpe", "hyperband", "bohb", "boss", "boss-mss", "random", "tpe",
 )  # fmt: skip
+WITHOUT_MODEL = ("boss without model", "boss-mss without model", "bohb as published")
 IN_SECONDS = ("auto", "gp", "asha", "hyperband", "bohb", "random")
-# The same brackets with random configurations (those of bohb and asha-tpe are hyperband and asha), and the published
-# settings of bohb.
+# The same brackets with random configurations (those of bohb and asha-tpe are hyperband and asha), the published
+# settings of bohb, and the default blind to what steps cost.
 VARIANTS: dict[str, Method] = {
     "boss without model": ss.methods.BOSS(sampler=ss.samplers.Random()),
     "boss-mss without model": ss.methods.BOSS(rule="mss", sampler=ss.samplers.Random()),
     "bohb as published": ss.methods.BOHB.paper(),
+    "blind to prices": ss.methods.Forecast(prices="alike"),
 }
 
 
 def names(unit: str) -> tuple[str, ...]:
     """The methods that are played with budgets in a unit."""
-    return (*METHODS, *VARIANTS) if unit == "epochs" else IN_SECONDS
+    return (*METHODS, *WITHOUT_MODEL) if unit == "epochs" else IN_SECONDS
 
 
 def errors(method: str, task: str, seed: int, unit: str, trainings: Sequence[int]) -> list[float]:

@@ -2,6 +2,7 @@
 
     python benchmarks/early_readings.py --table epochs      # YAHPO's LCBench, budgets in epochs, 8 seeds; hours
     python benchmarks/early_readings.py --table seconds     # the same with budgets in seconds
+    python benchmarks/early_readings.py --table prices      # in seconds, and the default blind to what steps cost
     python benchmarks/early_readings.py --table crossing    # a large learning rate learns fast and ends worse, 20 seeds
     python benchmarks/early_readings.py --table reference   # what regrets are measured by; minutes
     python benchmarks/early_readings.py --figure regret     # the tables of both units as curves; also ranks and orders
@@ -15,13 +16,14 @@ With SHOESTRING_RUNS=FILE finished runs are kept (kept.py), and runs of the peer
 from __future__ import annotations
 
 from benchmarks.harness.common import main
-from benchmarks.suites.early_readings import comparison, crossing, orders
+from benchmarks.suites.early_readings import comparison, crossing, orders, prices
 from benchmarks.tasks import yahpo_lcbench
 
 TABLES = {
     "reference": yahpo_lcbench.reference,  # first, as the regrets of the others are measured by it
     "epochs": comparison.epochs,
     "seconds": comparison.seconds,
+    "prices": prices.table,
     "crossing": crossing.table,
 }
 FIGURES = {"regret": comparison.figure_regret, "ranks": comparison.figure_ranks, "orders": orders.figure}

@@ -97,6 +97,7 @@ def _optuna(name: str, problem: Any, seed: int, budget: int) -> dict[str, Any]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    warnings.filterwarnings("ignore", message=".*constraints_func", category=FutureWarning)
     constrained = name.endswith("with constraints")
     study = optuna.create_study(
         sampler=_sampler(name, problem, seed), directions=["minimize"] * (1 if constrained else len(problem.names))

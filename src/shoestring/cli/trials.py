@@ -14,7 +14,7 @@ from shoestring._text import one_line, printable
 from shoestring.cli.arguments import json_option, study_arguments
 from shoestring.cli.output import as_json, echo, print_json, table
 from shoestring.cli.status import summary
-from shoestring.core.history import TrialRecord
+from shoestring.core.history import History, TrialRecord
 from shoestring.errors import StorageError
 from shoestring.study import Study
 from shoestring.views.formatting import number, settings
@@ -42,7 +42,8 @@ def trials(
     """List the trials, in the order they were started unless --sort says otherwise.
 
     Columns are trial, arm, state, step, value (the last reading), recommended, seconds, message and
-    the parameters.
+    the parameters. With several objectives, each one of the last reading is shown, and the steps of
+    the trial that are on the front.
     """
     history = Study.load(storage, name).history
     known = [trial for trial in history.trials if state in (None, trial.state)]
@@ -52,8 +53,9 @@ def trials(
         return
     if known and not chosen:
         echo(f"none of the {len(known)} trials fulfils {where}", err=True)
-    heads = ["trial", "arm", "state", "step", "value", "recommended", "configuration"]
-    echo("\n".join(table(heads, [_trial_row(trial, history.sign) for trial in chosen])))
+    values = [*history.goals.names, "front"] if history.goals.several else ["value", "recommended"]
+    rows = [_trial_row(trial, history) for trial in chosen]
+    echo("\n".join(table(["trial", "arm", "state", "step", *values, "configuration"], rows)))
 
 
 @click.command(epilog="\b\nExample:\n  shoestring export shoestring.db --format csv --output readings.csv")
@@ -79,12 +81,24 @@ def export(storage: str, name: str | None, kind: str, output: Path | None) -> No
     echo(f"{output}: {len(study.trials)} trials", err=True)
 
 
-def _trial_row(trial: TrialRecord, sign: float) -> list[str]:
+def _trial_row(trial: TrialRecord, history: History) -> list[str]:
+    values = _objectives_and_front(trial, history) if history.goals.several else _value_and_best(trial, history.sign)
+    described = settings(trial.config) + (f"  ({one_line(trial.message)})" if trial.message else "")
+    return [str(trial.index), str(trial.arm), trial.state, str(trial.step), *values, described]
+
+
+def _value_and_best(trial: TrialRecord, sign: float) -> list[str]:
     last, found = trial.readings.get(trial.step), trial.recommended
     value = "-" if last is None else number(last.value)
-    recommended = "-" if found is None else f"{number(sign * found.loss)} at step {found.step}"
-    described = settings(trial.config) + (f"  ({one_line(trial.message)})" if trial.message else "")
-    return [str(trial.index), str(trial.arm), trial.state, str(trial.step), value, recommended, described]
+    return [value, "-" if found is None else f"{number(sign * found.loss)} at step {found.step}"]
+
+
+def _objectives_and_front(trial: TrialRecord, history: History) -> list[str]:
+    """The objectives of the last reading, and the steps that are on the front."""
+    last, goals = trial.readings.get(trial.step), history.goals
+    values = ["-"] * len(goals.names) if last is None else [number(value) for value in goals.values(last).values()]
+    steps = sorted(point.step for point in history.front if point.trial.index == trial.index)
+    return [*values, f"at step {', '.join(map(str, steps))}" if steps else "-"]
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:

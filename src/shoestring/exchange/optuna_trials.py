@@ -8,6 +8,7 @@ PRUNED     its intermediate values; it can be continued     paused or stopped
 FAIL       failed, with its intermediate values             failed or lost
 WAITING    enqueued                                         enqueued
 RUNNING    left out                                         left out
+directions objectives, called as in ``set_metric_names``    directions; the values of the last reading
 ========== ================================================ ===========================================
 
 Numbers among the user attributes are metrics of the last reading. What Optuna has no place for, such as the bounds
@@ -24,6 +25,7 @@ from datetime import datetime
 from typing import Any
 
 from shoestring.core.events import Closed, Event, Granted, Mode, Reported
+from shoestring.core.goals import Goals
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.known import Result
 from shoestring.core.readings import Reading
@@ -39,6 +41,8 @@ from shoestring.spaces.codec import Codec, Config
 
 _STATES = {"finished": "COMPLETE", "paused": "PRUNED", "stopped": "PRUNED", "failed": "FAIL", "lost": "FAIL"}
 _OWN = "shoestring"
+# Where Optuna keeps the values of constraints: a list, or one for each name after a colon.
+_CONSTRAINTS = "constraints"
 
 
 def _open_optuna(given: Any, name: str | None) -> Any:
@@ -53,13 +57,18 @@ def _open_optuna(given: Any, name: str | None) -> Any:
         raise ReadingError(f"there is no Optuna study {name!r} in {given} (it holds {names}): {error}") from error
 
 
-def _new_optuna(storage: Any, name: str, mode: Mode) -> Any:
+def _new_optuna(storage: Any, name: str, goals: Goals) -> Any:
     """A new Optuna study; one that exists is not added to."""
-    optuna, direction = optuna_package(), "maximize" if mode == "max" else "minimize"
+    optuna, directions = optuna_package(), ["maximize" if sign < 0 else "minimize" for sign in goals.signs]
     try:
-        return optuna.create_study(storage=storage, study_name=name, direction=direction)
+        study = optuna.create_study(storage=storage, study_name=name, directions=directions)
     except optuna.exceptions.DuplicatedStudyError as error:
         raise ReadingError(f"{storage} has an Optuna study {name!r} already: give another name=") from error
+    if goals.several:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study.set_metric_names(list(goals.names))
+    return study
 
 
 def _warn_of_loss(what: str, lost: Sequence[str]) -> None:
@@ -71,12 +80,12 @@ def _warn_of_loss(what: str, lost: Sequence[str]) -> None:
 def options_from_optuna(given: Any, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a study of ours that takes over an Optuna study; a warning names what is left out."""
     study = _open_optuna(given, name)
-    trials, mode = study.get_trials(deepcopy=False), mode_of(study)
+    trials, goals = study.get_trials(deepcopy=False), _goals_of(study, options.get("objectives"))
     distributions, lost = _distributions(trials)
     space, first = space_of(distributions), _first_step(trials)
     last = max((step - first + 1 for trial in trials for step in trial.intermediate_values), default=1)
-    results, queue, dropped = _sort(trials, distributions, Codec(space), study.study_name, (first, last))
-    own = {"mode": mode, "max_resource": last if last > 1 else None, "name": name or study.study_name}
+    results, queue, dropped = _sort(trials, distributions, Codec(space), study.study_name, (first, last), goals)
+    own = {**goals, "max_resource": last if last > 1 else None, "name": name or study.study_name}
     more = options.get("initial", ())
     _warn_of_loss(
         f"the Optuna study {study.study_name!r} has more than a study here can hold",
@@ -89,21 +98,43 @@ def mode_of(study: Any) -> Mode:
     """The direction of an Optuna study; one with several is refused."""
     if len(study.directions) > 1:
         raise MethodError(
-            f"the Optuna study has {len(study.directions)} directions, and a study of shoestring has one objective: "
-            "take one of them"
+            f"the Optuna study has {len(study.directions)} directions, and this needs one objective: take one of them, "
+            "or give the objective to ss.tune(..., objectives=...)"
         )
-    return "max" if study.direction.name == "MAXIMIZE" else "min"
+    return _mode(study.direction)
+
+
+def _mode(direction: Any) -> Mode:
+    return "max" if direction.name == "MAXIMIZE" else "min"
+
+
+def _goals_of(study: Any, given: Any) -> dict[str, Any]:
+    """The mode, or the objectives by name: those ``given``, else as the Optuna study calls them."""
+    directions = study.directions
+    if len(directions) == 1:
+        return {"mode": mode_of(study)}
+    if isinstance(given, Mapping) and len(given) != len(directions):
+        raise MethodError(f"the Optuna study has {len(directions)} directions: name as many objectives, in their order")
+    names = (
+        given if isinstance(given, Mapping) else study.metric_names or [f"value_{i}" for i in range(len(directions))]
+    )
+    return {"objectives": dict(zip(names, map(_mode, directions), strict=True))}
 
 
 def _sort(
-    trials: Sequence[Any], distributions: Mapping[str, Any], codec: Codec, name: str, steps: tuple[int, int]
+    trials: Sequence[Any],
+    distributions: Mapping[str, Any],
+    codec: Codec,
+    name: str,
+    steps: tuple[int, int],
+    goals: Mapping[str, Any],
 ) -> tuple[list[Result], list[Config], Counter[str]]:
     """The results, the configurations that wait, and how many trials are neither, by the reason."""
     results, queue = list[Result](), list[Config]()
-    dropped, seen = Counter[str](), set[Hashable]()
+    dropped, seen, objectives = Counter[str](), set[Hashable](), tuple(goals.get("objectives", ()))
     for trial in trials:
         config = _config(trial, distributions, codec)
-        result = None if config is None else _result(trial, config, name, *steps)
+        result = None if config is None else _result(trial, config, name, steps, objectives)
         if config is None:
             dropped["trials with parameters outside of the space"] += 1
         elif trial.state.name == "WAITING":
@@ -112,7 +143,7 @@ def _sort(
             dropped["running trials"] += 1
         elif result is None:
             dropped["pruned trials without a value"] += 1
-        elif (key := _key(result)) in seen:
+        elif (key := _key(result, objectives)) in seen:
             dropped["trials that repeat another one exactly"] += 1
         else:
             seen.add(key)
@@ -120,8 +151,10 @@ def _sort(
     return results, queue, dropped
 
 
-def _key(result: Result) -> Hashable:
-    values = tuple((step, reading.value) for step, reading in result.readings.items())
+def _key(result: Result, objectives: Sequence[str]) -> Hashable:
+    values = tuple(
+        (step, reading.value, *map(reading.metrics.get, objectives)) for step, reading in result.readings.items()
+    )
     return Codec.key(result.config), values, bool(result.failed)
 
 
@@ -152,28 +185,37 @@ def _config(trial: Any, distributions: Mapping[str, Any], codec: Codec) -> Confi
         return None
 
 
-def _result(trial: Any, config: Config, name: str, first: int, last: int) -> Result | None:
-    own = trial.user_attrs.get(_OWN) or {}
+def _result(trial: Any, config: Config, name: str, steps: tuple[int, int], objectives: Sequence[str]) -> Result | None:
+    own, (first, last) = trial.user_attrs.get(_OWN) or {}, steps
     readings = {
         step - first + 1: Reading(value, **own.get("readings", {}).get(str(step), {}))
         for step, value in sorted(trial.intermediate_values.items())
         if math.isfinite(value)
     }
     state = trial.state.name
-    if state == "COMPLETE" and math.isfinite(trial.value) and (last not in readings or not own):
-        readings[last] = _final(trial, readings.get(last))
+    if state == "COMPLETE" and all(map(math.isfinite, trial.values)) and (last not in readings or not own):
+        readings[last] = _final(trial, readings.get(last), objectives)
     failed = own.get("message") or "it failed in Optuna" if state == "FAIL" or not readings else None
     if not readings and state == "PRUNED":
         return None
     return Result(config, readings, failed, own.get("source") or f"Optuna study {name}, trial {trial.number}")
 
 
-def _final(trial: Any, reported: Reading | None) -> Reading:
-    """The value of a complete trial; a different value that was reported at that step is a metric."""
+def _final(trial: Any, reported: Reading | None, objectives: Sequence[str]) -> Reading:
+    """The values of a complete trial; a different value that was reported at that step is a metric."""
     metrics = {name: float(value) for name, value in trial.user_attrs.items() if _is_metric(name, value)}
-    if reported is not None and reported.value != trial.value:
+    metrics |= _constraints(trial.system_attrs) | dict(zip(objectives, trial.values, strict=False))
+    if reported is not None and reported.value != trial.values[0]:
         metrics["reported"] = reported.value
-    return Reading(trial.value, **metrics)
+    return Reading(trial.values[0], **metrics)
+
+
+def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
+    """The values of Optuna's constraints as metrics, ``constraint_0`` or ``constraint_NAME``; 0 or less is feasible."""
+    found = {str(place): value for place, value in enumerate(attributes.get(_CONSTRAINTS) or ())}
+    own = f"{_CONSTRAINTS}:"
+    found |= {key.removeprefix(own): value for key, value in attributes.items() if key.startswith(own)}
+    return {f"constraint_{name}": float(value) for name, value in found.items()}
 
 
 def _is_metric(name: str, value: Any) -> bool:
@@ -192,12 +234,12 @@ def _losses_in_words(trials: Sequence[Any], dropped: Mapping[str, int]) -> list[
 
 def export_to_optuna(own: str, history: History, events: Sequence[Event], storage: Any, name: str | None) -> Any:
     """A new Optuna study with the trials of a history; a warning names what Optuna cannot have."""
-    study = _new_optuna(storage, name or own, history.opened.mode)
+    study = _new_optuna(storage, name or own, history.goals)
     distributions, lost = distributions_of(history.codec.space)
     times = _times(events)
     for trial in history.trials:
         if trial.state in _STATES:
-            study.add_trial(_freeze(trial, distributions, times.get(trial.index)))
+            study.add_trial(_freeze(trial, distributions, times.get(trial.index), history.goals))
     for config in history.queue:
         study.enqueue_trial(config_for_optuna(config))
     running = [f"running trials: {len(history.running)}"] if history.running else []
@@ -215,18 +257,21 @@ def _times(events: Sequence[Event]) -> dict[int, list[float]]:
     return found
 
 
-def _freeze(trial: TrialRecord, distributions: Mapping[str, Any], times: Sequence[float] | None) -> Any:
-    """A trial as Optuna keeps it, with the times of ours if it ran here."""
+def _freeze(trial: TrialRecord, distributions: Mapping[str, Any], times: Sequence[float] | None, goals: Goals) -> Any:
+    """A trial as Optuna keeps it, with the times of ours if it ran here, and how far it misses each constraint."""
     optuna, params = optuna_package(), config_for_optuna(trial.config)
     state = optuna.trial.TrialState[_STATES[trial.state]]
     values = {step: reading.value for step, reading in trial.readings.items()}
+    last = trial.readings[max(values)] if values else None
+    misses = trial.violations.get(max(values, default=0))
     found = optuna.create_trial(
         state=state,
-        value=values[max(values)] if values and trial.state == "finished" else None,
+        values=list(goals.values(last).values()) if last and trial.state == "finished" else None,
         params=params,
         distributions={name: distributions[name] for name in params},
         intermediate_values=values,
         user_attrs=_attributes(trial),
+        system_attrs={_CONSTRAINTS: list(misses)} if misses else None,
     )
     if times:
         found.datetime_start, found.datetime_complete = map(datetime.fromtimestamp, times)

@@ -53,16 +53,18 @@ class MLflow:
             self._client.log_metric(run, name, number, step=step)
 
     def on_trial_end(self, study: Any, trial: TrialRecord) -> None:
-        run = self._runs.close(study, trial)
+        self._end(self._runs.close(study, trial), trial, _STATUS[trial.state])
+
+    def on_study_end(self, study: Any) -> None:
+        for trial, run in self._runs.close_all(study):
+            self._end(run, trial, "SCHEDULED")
+
+    def _end(self, run: str, trial: TrialRecord, status: str) -> None:
         for name, text in remarks_of(trial).items():
             self._client.set_tag(run, name, text)
         if trial.message:
             self._client.set_tag(run, "shoestring.message", trial.message)
-        self._client.set_terminated(run, _STATUS[trial.state])
-
-    def on_study_end(self, study: Any) -> None:
-        for run in self._runs.close_all():
-            self._client.set_terminated(run, "SCHEDULED")
+        self._client.set_terminated(run, status)
 
 
 def _quote(value: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from shoestring.core.history import TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.core.workers import now
-from shoestring.loggers.tracking import Runs, import_needed, numbers_of, require
+from shoestring.loggers.tracking import Runs, import_needed, numbers_of, remarks_of, require
 
 
 class TensorBoard:
@@ -35,11 +35,17 @@ class TensorBoard:
         _add(self._runs.of(study, trial), protos.Summary(value=values), step)
 
     def on_trial_end(self, study: Any, trial: TrialRecord) -> None:
-        self._runs.close(study, trial).close()
+        self._end(self._runs.close(study, trial), trial)
 
     def on_study_end(self, study: Any) -> None:
-        for writer in self._runs.close_all():
-            writer.close()
+        for trial, writer in self._runs.close_all(study):
+            self._end(writer, trial)
+
+    def _end(self, writer: Any, trial: TrialRecord) -> None:
+        texts = import_needed("tensorboard.plugins.text.summary_v2", "TensorBoard", "tensorboard")
+        for name, text in remarks_of(trial).items():
+            _add(writer, texts.text_pb(name, text), trial.step)
+        writer.close()
 
 
 def _add(writer: Any, summary: Any, step: int) -> None:

@@ -59,8 +59,8 @@ class Runs(Generic[Run]):
         del self._open[trial.index]
         return run
 
-    def close_all(self) -> list[Run]:
-        """The runs of the trials that are paused, or were interrupted."""
-        runs = list(self._open.values())
+    def close_all(self, study: Any) -> list[tuple[TrialRecord, Run]]:
+        """The trials that are paused, or were interrupted, with their runs."""
+        runs = [(study.trials[index], run) for index, run in self._open.items()]
         self._open.clear()
         return runs

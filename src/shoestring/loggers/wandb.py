@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoestring.core.history import TrialRecord
+from shoestring.core.history import FAILED, TrialRecord
 from shoestring.core.readings import Reading
 from shoestring.loggers.tracking import Runs, import_needed, numbers_of, remarks_of, require
 
@@ -27,12 +27,14 @@ class WandB:
         self._runs.of(study, trial).log(numbers_of(reading), step=step)
 
     def on_trial_end(self, study: Any, trial: TrialRecord) -> None:
-        run = self._runs.close(study, trial)
+        self._end(self._runs.close(study, trial), trial)
+
+    def on_study_end(self, study: Any) -> None:
+        for trial, run in self._runs.close_all(study):
+            self._end(run, trial)
+
+    def _end(self, run: Any, trial: TrialRecord) -> None:
         run.summary["state"] = trial.state
         for name, text in remarks_of(trial).items():
             run.summary[name] = text
-        run.finish(exit_code=0 if trial.state in ("finished", "stopped") else 1)
-
-    def on_study_end(self, study: Any) -> None:
-        for run in self._runs.close_all():
-            run.finish()
+        run.finish(exit_code=1 if trial.state in FAILED else 0)

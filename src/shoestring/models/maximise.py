@@ -41,9 +41,9 @@ def snap(points: Array, codec: Codec) -> Array:
     return result
 
 
-def climb(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient) -> Array:
+def climb(points: Array, codec: Codec, score: Score, slope: ScoreWithGradient, iterations: int = 15) -> Array:
     """The points moved uphill: by gradients on ordered axes, then from value to value on discrete ones."""
-    return search_values(ascend(points, codec, score, slope), codec, score)
+    return search_values(ascend(points, codec, score, slope, iterations), codec, score)
 
 
 def ascend(

@@ -15,6 +15,7 @@ from shoestring.errors import MethodError
 from shoestring.plots.picture import Band, Dots, Line, Mark, Panel, Picture, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, category, scale
+from shoestring.views.progress import losses_that_count
 from shoestring.views.trace import Source, Trace, trace_of
 
 _GRID = 100
@@ -61,6 +62,7 @@ def pareto(
     """
     trace = trace_of(study)
     trials = [t for t in trace.history.trials if t.recommended and t.state not in FAILED]
+    trials = [t for t in trials if t.recommended and t.is_feasible(t.recommended.step)] or trials
     x = x or ("cost" if any(r.cost for t in trials for r in t.readings.values()) else "steps")
     goals = [_goal(trials, name) for name in (x, y)] if trials else [np.zeros(0), np.zeros(0)]
     known = np.isfinite(goals[0]) & np.isfinite(goals[1])
@@ -164,19 +166,25 @@ def regret(
     """
     groups = _groups(studies)
     traces = [trace for group in groups.values() for trace in group]
-    known = [trace for trace in traces if trace.reported]
+    known = [trace for trace in traces if np.isfinite(losses_that_count(trace.history)).any()]
     if len({trace.history.sign for trace in traces}) > 1:
         raise MethodError("the studies must all be minimised or all be maximised")
     if not known:
-        return Regret("steps", 0.0, (), traces[0].why_empty() if traces else "There is no study to compare.")
+        return Regret("steps", 0.0, (), _why_no_regret(traces))
     sign, unit = known[0].history.sign, known[0].unit
-    best = min(loss for trace in known for _, _, loss in trace.history.readings)
+    best = min(min(losses_that_count(trace.history)) for trace in known)
     lowest = best if optimum is None else sign * optimum
-    drawn = [(label, [t for t in group if t.reported]) for label, group in groups.items()]
+    drawn = [(label, [t for t in group if t in known]) for label, group in groups.items()]
     curves = tuple(_regret(label, group, unit, lowest) for label, group in drawn if group)
     flat = not any(any(curve.mean) for curve in curves)
     note = f"There is no regret to draw: the first reading is the best, {sign * lowest:.4g}." if flat else ""
     return Regret(unit, sign * lowest, curves, note, log)
+
+
+def _why_no_regret(traces: Sequence[Trace]) -> str:
+    if not traces:
+        return "There is no study to compare."
+    return traces[0].why_empty() or "No reading fulfils the constraints."
 
 
 def _groups(studies: Mapping[str, Sequence[Source]] | Sequence[Source]) -> dict[str, list[Trace]]:
@@ -194,8 +202,9 @@ def _regret(label: str, group: list[Trace], unit: str, lowest: float) -> RegretC
     """On a grid from where all studies of the group have a reading to where the last one ends."""
     played = []
     for trace in group:
-        losses = np.minimum.accumulate([loss for _, _, loss in trace.history.readings])
-        played.append((trace.spent(unit)[trace.reported], losses - lowest))
+        losses = np.minimum.accumulate(losses_that_count(trace.history))
+        there = np.isfinite(losses)  # from the first reading that fulfils the constraints
+        played.append((trace.amounts_spent(unit)[trace.reported][there], losses[there] - lowest))
     start, end = max(spent[0] for spent, _ in played), max(spent[-1] for spent, _ in played)
     grid = np.linspace(start, end, _GRID)
     rows = np.array([values[np.maximum(np.searchsorted(spent, grid, "right") - 1, 0)] for spent, values in played])

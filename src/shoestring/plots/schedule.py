@@ -93,9 +93,9 @@ def _rung(trace: Trace, bracket: int, step: int, spans: list[Span]) -> Rung:
     reached = [trial for trial in trials.values() if trial.step >= step]
     promoted = sum(any(max(trial.goal, trial.step) > step for trial in arm.trials) for arm in arms)
     failed = sum(span.how in ("failed", "lost") for span in spans)
-    losses = [loss for trial in reached if (loss := trial.loss(step)) is not None]
+    losses = [loss for trial in reached if trial.is_feasible(step) and (loss := trial.loss(step)) is not None]
     best = trace.history.sign * min(losses) if losses else None
-    steps = sum(trace.charged(span, "steps") for span in spans)
+    steps = sum(trace.charge_of(span, "steps") for span in spans)
     return Rung(bracket, step, len(trials), len(reached), promoted, failed, best, steps)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Unpack
@@ -10,11 +11,12 @@ import numpy as np
 
 from shoestring.core.budget import UNITS
 from shoestring.errors import BudgetError
-from shoestring.plots.picture import Bars, Dots, Line, Panel, Picture, bar_range, thin
+from shoestring.plots.picture import Bars, Dots, Line, Mark, Panel, Picture, bar_range, thin
 from shoestring.plots.plot import FigureOptions, Plot
 from shoestring.plots.style import DASHES, STATE_STYLES, category, scale
 from shoestring.views.formatting import amount, number
 from shoestring.views.objectives import by_objective, value_name
+from shoestring.views.progress import losses_that_count
 from shoestring.views.trace import Source, Trace, trace_of
 
 _MOST_BARS = 12
@@ -24,7 +26,8 @@ _MOST_BARS = 12
 class OptimisationHistory:
     """Every reading at what had been spent by then, and the best so far. ``limit`` is the budget, if it has one.
 
-    ``trials`` has the trial of each reading, and ``bests`` the trial of the best so far.
+    ``trials`` has the trial of each reading, and ``bests`` the trial of the best so far, which is infinite before the
+    first reading that fulfils the constraints. ``violating`` has the places of those that do not.
     """
 
     name: str
@@ -38,25 +41,25 @@ class OptimisationHistory:
     note: str = ""
     log: bool | None = None
     objective: str = "value"
+    violating: tuple[int, ...] = ()
 
     def picture(self) -> Picture:
         title = f"{self.name}: best {self.objective} against the budget"
         if self.note:
             return Picture(title, note=self.note)
         axis = scale(self.values, self.log)
-        shown = thin(len(self.values))
-        turns = _turns(self.best)
+        turns = [i for i in _turns(self.best) if math.isfinite(self.best[i])]
         spent, best = [self.spent[i] for i in turns], [self.best[i] for i in turns]
-        marks = (
-            Dots(
-                self.spent[shown], self.values[shown], STATE_STYLES["paused"].color, "reading", opacity=0.8,
-                keys=self.trials[shown],
-            ),
+        violating = set(self.violating)
+        kept = [i for i in range(len(self.values)) if i not in violating]
+        marks: list[Mark] = [
+            *self._dots(self.violating, STATE_STYLES["failed"].color, "violates a constraint"),
+            *self._dots(kept, STATE_STYLES["paused"].color, "reading"),
             Line(
                 spent, best, STATE_STYLES["finished"].color, "best so far", width=2.2, steps=True,
                 keys=[self.bests[i] for i in turns],
             ),
-        )  # fmt: skip
+        ]  # fmt: skip
         x_range = (-0.02 * self.limit, 1.02 * self.limit) if self.limit else None
         panel = Panel(
             marks,
@@ -71,6 +74,12 @@ class OptimisationHistory:
             axis.range,
         )
         return Picture(title, (panel,))
+
+    def _dots(self, places: Sequence[int], color: str, label: str) -> list[Dots]:
+        shown = places[thin(len(places))]
+        spent, values = ([column[i] for i in shown] for column in (self.spent, self.values))
+        trials = [self.trials[i] for i in shown]
+        return [Dots(spent, values, color, label, opacity=0.8, keys=trials)] if shown else []
 
 
 def _turns(values: Sequence[float]) -> list[int]:
@@ -89,17 +98,19 @@ def history(
     of magnitude). ``objective`` is which of several is drawn, by default the first.
     """
     trace = by_objective(trace_of(study), objective)
-    unit = known_unit(trace, unit)
-    spent = trace.spent(unit)[trace.reported]
+    unit = check_unit(trace, unit)
+    spent = trace.amounts_spent(unit)[trace.reported]
     losses = np.array([loss for _, _, loss in trace.history.readings])
+    counted = np.array(losses_that_count(trace.history))
     sign, note = trace.history.sign, trace.why_empty()
-    best = np.minimum.accumulate(losses)
+    best = np.minimum.accumulate(counted)
     limit = trace.history.ledger.budget.limits().get(unit)
     trials = tuple(trial.index for trial, _, _ in trace.history.readings)
-    leaders = np.maximum.accumulate(np.where(losses == best, np.arange(len(losses)), 0))
+    violating = tuple(np.flatnonzero(counted > losses).tolist())
+    leaders = np.maximum.accumulate(np.where(counted == best, np.arange(len(losses)), 0))
     return OptimisationHistory(
         trace.name, unit, tuple(spent), tuple(sign * losses), tuple(sign * best), limit, trials,
-        tuple(trials[i] for i in leaders), note, log, value_name(trace),
+        tuple(trials[i] for i in leaders), note, log, value_name(trace), violating,
     )  # fmt: skip
 
 
@@ -133,7 +144,7 @@ def burn_down(study: Source, **_: Unpack[FigureOptions]) -> BurnDown:
     trace = trace_of(study)
     limits = trace.history.ledger.budget.limits()
     keep = _places(len(trace.balances))
-    left = {unit: tuple(np.clip(1 - trace.spent(unit)[keep] / limit, 0, 1)) for unit, limit in limits.items()}
+    left = {unit: tuple(np.clip(1 - trace.amounts_spent(unit)[keep] / limit, 0, 1)) for unit, limit in limits.items()}
     times = trace.times()[keep]
     note = trace.why_no_runs() or ("" if times.any() else "No time was measured yet.")
     return BurnDown(trace.name, tuple(times), left, limits, note)
@@ -189,11 +200,11 @@ def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]
     trace = trace_of(study)
     if unit is None and trace.unit == "evaluations" and (trace.history.max_resource or 1) > 1:
         unit = "steps"
-    unit = known_unit(trace, unit)
+    unit = check_unit(trace, unit)
     arms: dict[int, float] = {}
     rungs: dict[int, float] = {}
     for span in trace.spans:
-        used = trace.charged(span, unit)
+        used = trace.charge_of(span, unit)
         arms[span.arm] = arms.get(span.arm, 0.0) + used
         rungs[span.goal] = rungs.get(span.goal, 0.0) + used
     best = trace.best()
@@ -209,7 +220,7 @@ def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]
     )
 
 
-def known_unit(trace: Trace, unit: str | None) -> str:
+def check_unit(trace: Trace, unit: str | None) -> str:
     if unit is not None and unit not in UNITS:
         raise BudgetError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
     return unit or trace.unit

@@ -14,6 +14,7 @@ z        (m,)   (t − μ)/s; the point is feasible with probability Φ(z)
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,10 +25,10 @@ from shoestring.core.scores import tame
 from shoestring.core.weighing import level
 from shoestring.models.acquisition import log_expected_improvement
 from shoestring.samplers.candidates import embedding
-from shoestring.samplers.training import TrainingSet, thinned
+from shoestring.samplers.training import TrainingSet, refit_size, thinned
 
 if TYPE_CHECKING:
-    from shoestring.models.gaussian_process import Process
+    from shoestring.models.gaussian_process import Parameters, Process
 
 # The parameters are learned from at most this many arms, and the process is of at most that many.
 _MOST_LEARNED_FROM, _MOST_KNOWN = 100, 300
@@ -52,18 +53,34 @@ class Feasibility:
         strict = np.array([one.strict for one in history.goals.constraints])
         self.known = np.asarray(np.where(strict, found < bounds, found <= bounds).all(axis=1))
         self.embed = embedding(history)
-        self._parts = [self._process(known, found[:, j], bounds[j]) for j in range(len(bounds))]
+        own = history.unweighed or history  # parameters do not depend on weights
+        self._parts = [
+            self._process(known, found[:, j], bounds[j], own.cached(("parameters of a constraint", j), dict))
+            for j in range(len(bounds))
+        ]
 
-    def _process(self, known: TrainingSet, found: Array, bound: float) -> _Bounded:
-        from shoestring.models.gaussian_process import Process, learned
+    def _process(self, known: TrainingSet, found: Array, bound: float, kept: dict[bytes, Parameters]) -> _Bounded:
+        from shoestring.models.gaussian_process import Process
 
         there = np.flatnonzero(~np.isnan(found))
-        scores = tame(np.append(found[there], bound))
+        points, found = known.points[there], found[there]
+        n = refit_size(len(there))
+        scores = tame(np.append(found, bound))
         chosen = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_KNOWN)  # those near the bound say most about it
-        Z, y = self.embed(known.points[there[chosen]]), scores[:-1][chosen]
-        few = thinned(np.abs(y - scores[-1]), _MOST_LEARNED_FROM)
-        parameters = learned(Z[few], y[few], self.embed.axis)
+        Z, y = self.embed(points[chosen]), scores[:-1][chosen]
+        parameters = self._learned(points[:n], tame(np.append(found[:n], bound)), kept)
         return _Bounded(Process.given(Z, y, self.embed.axis, parameters), float(scores[-1]))
+
+    def _learned(self, points: Array, scores: Array, kept: dict[bytes, Parameters]) -> Parameters:
+        """The parameters of a process; cached by the content it was fitted to. The last score is that of the bound."""
+        from shoestring.models.gaussian_process import learned
+
+        key = blake2b(points.tobytes() + scores.tobytes(), digest_size=16).digest()
+        if key not in kept:
+            kept.clear()
+            few = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_LEARNED_FROM)
+            kept[key] = learned(self.embed(points[few]), scores[:-1][few], self.embed.axis)
+        return kept[key]
 
     def is_likely(self, Z: Array) -> Mask:
         """Return which embedded points are more likely to fulfil the constraints than not. Shape (m, D) to (m,)."""

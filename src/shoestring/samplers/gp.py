@@ -25,12 +25,16 @@ On a grid, the maximum of the acquisition is often a configuration that was trie
 noisy. Such a point has no score, so that the search ends at the best one that is free.
 
 Where the learned noise is large, readings are lucky or unlucky. What counts then is the posterior mean: the incumbent
-is the tried point where it is lowest, which is also what is recommended, and a candidate is worth what its reading is
-expected to take off that (the knowledge gradient of Scott, Frazier and Powell, 2011, over the tried points). Expected
-improvement would ignore that a reading next to the incumbent tells more about it, and climbing it ends on the bounds,
-where the process knows least; so the candidates climb to where the mean is low. The axes are not warped and the losses
-not tamed: the shapes would fit the noise, and taming makes the noise of bad readings smaller than the noise of good
-ones.
+is the tried point where it is lowest, and a candidate is worth what its reading is expected to take off that (the
+knowledge gradient of Scott, Frazier and Powell, 2011, over the tried points). Expected improvement would ignore that a
+reading next to the incumbent tells more about it, and climbing it ends on the bounds, where the process knows least; so
+the candidates climb to where the mean is low. The axes are not warped and the losses not tamed: the shapes would fit
+the noise, and taming makes the noise of bad readings smaller than the noise of good ones.
+
+The process also learns as noise what the function itself does between neighbouring points, if that is rough: it takes
+narrow valleys for luck. Without repeated readings the two cannot be told apart. So what is recommended is the tried
+point with the lowest posterior mean where a quarter of the learned noise belongs to the function: m + (y - m)/4 for the
+mean m of the smooth part and the reading y.
 
 If even the best candidate promises next to nothing, the learned parameters are too sure of themselves: they rest on
 few arms, of which many may be alike (a plateau), and fit them closely. Then the candidates are scored by a process with
@@ -67,13 +71,24 @@ from shoestring.samplers.candidates import around, embedding, first_free, latin,
 from shoestring.samplers.feasibility import Feasibility
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
-from shoestring.samplers.training import FitAt, Liar, TrainingSet, Transform, scaled, thinned, training_set, with_lies
+from shoestring.samplers.training import (
+    FitAt,
+    Liar,
+    TrainingSet,
+    Transform,
+    refit_size,
+    scaled,
+    thinned,
+    training_set,
+    with_lies,
+)
 
 if TYPE_CHECKING:
     from shoestring.models.gaussian_process import Process
 
 
 AcquisitionName = Literal["log-ei", "ei", "pi", "ucb"]
+Learning = Literal["thorough", "quick", "none"]
 # The kernel's parameters are learned from at most this many arms.
 _MOST_LEARNED_FROM = 200
 # Of the arms at the last refit the process keeps at most this many.
@@ -88,6 +103,8 @@ _DIGITS = 9
 _LEAST_PROMISE = -10.0
 # Readings are noisy if the noise has a larger standard deviation, in standard deviations of the transformed losses.
 _NOISY = 0.1
+# Of what the process takes for noise, this share is expected to be the function, which may be rough.
+_ROUGH = 0.25
 
 
 @dataclass(frozen=True)
@@ -141,7 +158,7 @@ class GaussianProcess:
         if surrogate.greedy:
             scores = surrogate.rescored(points, scores)
         if self.acquisition == "log-ei" and scores.max() < _LEAST_PROMISE:
-            surrogate = self._surrogate(history, known, learn=False)
+            surrogate = self._surrogate(history, known, learn="none")
             scores = surrogate.score(points)
         chosen = first_free(points, self._order(surrogate, points, scores), history)
         if chosen is None:
@@ -157,7 +174,11 @@ class GaussianProcess:
 
     @one_thread()
     def recommend(self, history: History) -> Advice | None:
-        """The tried configuration with the lowest posterior mean where single readings are noisy, None elsewhere."""
+        """The tried configuration that is expected to be best where single readings are noisy, None elsewhere.
+
+        That is the posterior mean and a part of the rest of its reading (``_ROUGH``): where the function is rough, the
+        process takes its valleys for luck.
+        """
         known = training_set(history, max(self.startup, 3)) if (history.max_resource or 1) == 1 else None
         if known is None:
             return None
@@ -165,9 +186,11 @@ class GaussianProcess:
         if not surrogate.noisy:
             return None
         mean, _ = surrogate.predict(known.points)
-        return Advice(int(known.arms[mean.argmin()]), loss_of_score(float(mean.min()), known.losses, surrogate.y))
+        expected = mean + _ROUGH * (surrogate.y - mean)
+        loss = loss_of_score(float(expected.min()), known.losses, surrogate.y)
+        return Advice(int(known.arms[expected.argmin()]), loss)
 
-    def _surrogate(self, history: History, known: TrainingSet, learn: bool = True) -> Surrogate:
+    def _surrogate(self, history: History, known: TrainingSet, learn: Learning = "thorough") -> Surrogate:
         margin = margin_now(history, self.margin)
         found = Surrogate(history, known, self.transform, self.acquisition, self.warp, margin, learn)
         if not found.noisy or found.feasibility is not None:
@@ -237,7 +260,8 @@ def check_model_options(sampler: Any) -> None:
 class Surrogate:
     """A Gaussian process fitted to what is known, failed and running, and the acquisition under it.
 
-    Improvement counts from the incumbent minus ``margin``. Without ``learn`` the kernel has the prior's parameters.
+    Improvement counts from the incumbent minus ``margin``. The kernel's parameters are
+    learned, at length or in a quarter of the time, or with "none" those of the prior.
     With ``greedy``, where readings are noisy, "log-ei" gives way to the lowest mean, for candidates to be rescored.
     """
 
@@ -249,7 +273,7 @@ class Surrogate:
         acquisition: AcquisitionName,
         warp: bool,
         margin: float = 0.0,
-        learn: bool = True,
+        learn: Learning = "thorough",
         greedy: bool = False,
     ) -> None:
         self.history, self.known, self.margin = history, known, margin
@@ -282,7 +306,7 @@ class Surrogate:
             order = order[self.feasibility.known[order]]
         return self.known.points[order[:_MOST_LEADERS]]
 
-    def _process(self, transform: Transform, warp: bool, learn: bool) -> Process:
+    def _process(self, transform: Transform, warp: bool, learn: Learning) -> Process:
         """The process of the arms at the last refit, extended by all that came since (one block, always)."""
         known, history = self.known, self.history
         n, f = refit_size(len(known.points)), refit_size(len(known.failed))
@@ -358,14 +382,14 @@ class Surrogate:
         best = self.known.points[ascending(losses)[:top]]
         return snap(around(best, rng, m, codec), codec)
 
-    def searched(self, points: Array, climbers: int = _CLIMBERS) -> tuple[Array, Array]:
+    def searched(self, points: Array, climbers: int = _CLIMBERS, iterations: int = 15) -> tuple[Array, Array]:
         """The points behind the local maxima that are reached from the best of them, and the scores of all.
 
         What was tried has no score, so that the search on a grid ends next to it.
         """
         scores = self.open_score(points)
         top = ascending(-scores)[:climbers]
-        found = climb(points[top], self.history.codec, self.open_score, self.slope)
+        found = climb(points[top], self.history.codec, self.open_score, self.slope, iterations)
         return np.vstack([found, points]), np.concatenate([self.open_score(found), scores])
 
     def open_score(self, points: Array) -> Array:
@@ -381,23 +405,8 @@ def ascending(values: Array) -> Codes:
     return np.argsort(values, kind="stable")
 
 
-def refit_size(n: int) -> int:
-    """Return how many of n arms the parameters rest on: all up to 20, then refitted at every 5th, 10th, 20th and 40th
-    arm.
-
-    >>> [refit_size(n) for n in (7, 23, 79, 119, 333, 999)]
-    [7, 20, 70, 100, 320, 960]
-    """
-    if n <= 20:
-        return n
-    every = 5
-    while n >= 10 * every and every < 40:
-        every *= 2
-    return n - n % every
-
-
 def _cached_base(
-    history: History, points: Array, losses: Array, transform: Transform, warp: bool, learn: bool
+    history: History, points: Array, losses: Array, transform: Transform, warp: bool, learn: Learning
 ) -> Process:
     """Cached by the content it was fitted to, the last one only; so it cannot differ from a rebuilt one."""
     key = blake2b(points.tobytes() + losses.tobytes(), digest_size=16).digest()
@@ -408,13 +417,13 @@ def _cached_base(
     return kept[key]
 
 
-def _base(history: History, points: Array, losses: Array, transform: Transform, warp: bool, learn: bool) -> Process:
+def _base(history: History, points: Array, losses: Array, transform: Transform, warp: bool, learn: Learning) -> Process:
     from shoestring.models.gaussian_process import Process, expected, learned
 
     embed = embedding(history)
     Z, y = embed(points), scaled(losses, transform)
-    if not learn:
+    if learn == "none":
         return Process.given(Z, y, embed.axis, expected(embed.axis))
     chosen = thinned(y, _MOST_LEARNED_FROM)
     bent = embed.ordered if warp else embed.ordered[:0]
-    return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis, bent))
+    return Process.given(Z, y, embed.axis, learned(Z[chosen], y[chosen], embed.axis, bent, learn == "quick"))

@@ -152,3 +152,18 @@ def scaled(losses: Array, transform: Transform) -> Array:
     if transform in ("tame", "cap"):
         return tame(losses) if transform == "tame" else cap(losses)
     return standardise(normal_scores(losses) if transform == "rank" else losses)
+
+
+def refit_size(n: int) -> int:
+    """Return how many of n arms the parameters rest on: all up to 20, then refitted at every 5th, 10th, 20th and 40th
+    arm.
+
+    >>> [refit_size(n) for n in (7, 23, 79, 119, 333, 999)]
+    [7, 20, 70, 100, 320, 960]
+    """
+    if n <= 20:
+        return n
+    every = 5
+    while n >= 10 * every and every < 40:
+        every *= 2
+    return n - n % every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from shoestring.core.history import History
@@ -46,14 +47,19 @@ def end_line(history: History) -> str:
     return f"about {duration(max(left, 1.0))} left, until {end}"
 
 
+def losses_that_count(history: History) -> list[float]:
+    """The loss of each reading in log order; infinite where it violates a constraint, so that it is never the best."""
+    return [loss if trial.is_feasible(step) else math.inf for trial, step, loss in history.readings]
+
+
 def best_so_far(history: History, most: int = 40) -> list[float]:
-    """The best value after evenly chosen readings, the last one included."""
+    """The best value after evenly chosen readings, the last one included, from the first one that counts."""
     values: list[float] = []
-    lowest = float("inf")
-    readings = history.readings
-    places = {(i + 1) * len(readings) // most - 1 for i in range(most)} if len(readings) > most else None
-    for place, (_, _, loss) in enumerate(readings):
+    lowest = math.inf
+    losses = losses_that_count(history)
+    places = {(i + 1) * len(losses) // most - 1 for i in range(most)} if len(losses) > most else None
+    for place, loss in enumerate(losses):
         lowest = min(lowest, loss)
-        if places is None or place in places:
+        if lowest < math.inf and (places is None or place in places):
             values.append(history.sign * lowest)
     return values

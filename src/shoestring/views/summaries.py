@@ -5,12 +5,16 @@ The report, the dashboard and the terminal show these; all of it follows from th
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shoestring.core.front import FrontPoint, update_front
 from shoestring.core.history import FAILED, TrialRecord
-from shoestring.views.formatting import number
+from shoestring.views.formatting import number, values_line
+from shoestring.views.progress import losses_that_count
 from shoestring.views.states import STATES
 from shoestring.views.trace import Trace
 
@@ -41,7 +45,7 @@ def accounts(trace: Trace) -> list[Account]:
             continue
         parts: dict[str, float] = defaultdict(float)
         for span in trace.spans:
-            parts[trace.history.trials[span.trial].state] += trace.charged(span, unit)
+            parts[trace.history.trials[span.trial].state] += trace.charge_of(span, unit)
         on: dict[str, float] = {state: parts[state] for state in STATES if parts[state]}
         committed = {"steps": float(ledger.committed_steps), "cost": ledger.reserved}.get(unit, 0.0)
         left = ledger.free(unit) if unit in limits else None
@@ -78,36 +82,57 @@ class TurningPoint:
 
 
 def turning_points(trace: Trace, most: int = 12) -> list[TurningPoint]:
-    """The first grant, those that led to a new best value (the last ``most`` of them) and the last grant."""
+    """The first grant, those that led to a new best value or a new member of the front (the last ``most`` of them),
+    and the last grant.
+    """
     if not trace.spans:
         return []
     bests = _new_bests(trace)
     chosen = sorted({0, len(trace.spans) - 1, *sorted(bests)[-most:]})
-    limit, spent = trace.history.ledger.budget.limits()[trace.unit], trace.spent(trace.unit)
+    limit, spent = trace.history.ledger.budget.limits()[trace.unit], trace.amounts_spent(trace.unit)
     points = []
     for index in chosen:
         span = trace.spans[index]
-        outcome = f"new best: {number(bests[index])}" if index in bests else span.how
+        outcome = bests.get(index, span.how)
         points.append(TurningPoint(float(spent[span.position]) / limit, span.trial, span.reason, outcome))
     return points
 
 
-def _new_bests(trace: Trace) -> dict[int, float]:
-    """The last new best value that each span brought, by the number of the span."""
-    best, place, found = float("inf"), 0, {}
+def _new_bests(trace: Trace) -> dict[int, str]:
+    """The last improvement that each span brought, in words, by the number of the span."""
+    place, found = 0, {}
     current: dict[int, int] = {}
-    for (trial, _, loss), position in zip(trace.history.readings, trace.reported, strict=True):
+    improvements = _joined_front(trace) if trace.history.goals.several else _lower_than_before(trace)
+    for (trial, _, _), position, words in zip(trace.history.readings, trace.reported, improvements, strict=True):
         while place < len(trace.spans) and trace.spans[place].position < position:
             current[trace.spans[place].trial] = place
             place += 1
-        if loss < best:
-            best = loss
-            if trial.index in current:  # no grant of this study led to a result from elsewhere
-                found[current[trial.index]] = trace.history.sign * loss
+        if words and trial.index in current:  # no grant of this study led to a result from elsewhere
+            found[current[trial.index]] = words
     return found
 
 
+def _lower_than_before(trace: Trace) -> Iterator[str]:
+    """For each reading the new best value, in words; empty if it is none."""
+    best = math.inf
+    for loss in losses_that_count(trace.history):
+        yield f"new best: {number(trace.history.sign * loss)}" if loss < best else ""
+        best = min(best, loss)
+
+
+def _joined_front(trace: Trace) -> Iterator[str]:
+    """For each reading its values, if it was on the front when it came; else empty."""
+    goals, front = trace.history.goals, list[FrontPoint]()
+    for trial, step, _ in trace.history.readings:
+        reading = trial.readings[step]
+        new = FrontPoint(goals.losses(reading), trial, step)
+        front = update_front(front, new) if trial.is_feasible(step) else front
+        joined = any(point is new for point in front)
+        yield f"joined the front: {values_line(goals.values(reading))}" if joined else ""
+
+
 def leaders(trace: Trace, most: int = 10) -> list[TrialRecord]:
-    """The trials with the best recommended readings, best first."""
+    """The trials with the best recommended readings, best first; those that fulfil the constraints, if any does."""
     known = [trial for trial in trace.history.trials if trial.recommended is not None]
+    known = [trial for trial in known if trial.recommended and trial.is_feasible(trial.recommended.step)] or known
     return sorted(known, key=lambda t: (t.recommended.loss, t.index) if t.recommended else (0.0, 0))[:most]

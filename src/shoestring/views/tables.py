@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from shoestring.core.front import members
 from shoestring.views.formatting import amount, cut, number, settings
 from shoestring.views.states import STATES, is_over, state_words
 from shoestring.views.summaries import Account, accounts, failure_groups, leaders, turning_points
@@ -33,7 +34,9 @@ def _account_row(row: Account, kinds: Sequence[str]) -> list[str]:
 
 
 def leader_table(trace: Trace, most: int = 10) -> Table:
-    """The best trials."""
+    """The best trials; with several objectives the members of the front, all of them up to ``most``."""
+    if trace.history.goals.several:
+        return _front_table(trace, most)
     rows = []
     for trial in leaders(trace, most):
         assert trial.recommended is not None
@@ -41,6 +44,22 @@ def leader_table(trace: Trace, most: int = 10) -> Table:
         state = state_words(trial.state, is_over(trace.history))
         rows.append((value, trial.recommended.step, trial.index, state, settings(trial.config)))
     return Table(["value", "at step", "trial", "state", "configuration"], rows)
+
+
+def _front_table(trace: Trace, most: int) -> Table:
+    history, rows = trace.history, []
+    for member in members(history)[:most]:
+        state = state_words(history.trials[member.trial].state, is_over(history))
+        values = map(number, member.values.values())
+        rows.append((*values, member.step, member.trial, state, settings(member.config)))
+    return Table([*history.goals.names, "at step", "trial", "state", "configuration"], rows)
+
+
+def remark_table(trace: Trace, most: int = 50) -> Table:
+    """The notes and attributes of the trials that have any, the last ones."""
+    trials = [trial for trial in trace.history.trials if trial.notes or trial.attributes][-most:]
+    rows = [(trial.index, cut("; ".join(trial.notes)), cut(settings(trial.attributes))) for trial in trials]
+    return Table(["trial", "notes", "attributes"], rows)
 
 
 def failure_table(trace: Trace) -> Table:

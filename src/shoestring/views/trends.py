@@ -9,6 +9,7 @@ import numpy as np
 from shoestring.core.budget import UNITS
 from shoestring.core.history import History
 from shoestring.views.formatting import amount, duration, number, sparkline, with_unit
+from shoestring.views.progress import losses_that_count
 
 _POINTS = 40
 
@@ -22,11 +23,13 @@ def leading_unit(history: History) -> str:
 
 def trend_rows(history: History) -> Iterator[tuple[str, str]]:
     """Sparklines of the best value so far and of what is left of the budget, each with its ends."""
-    losses = [loss for _, _, loss in history.readings]
-    if len(losses) < 2:
+    if len(history.readings) < 2:
         return
-    best = history.sign * np.minimum.accumulate(losses)
-    yield "best so far", f"{number(float(best[0]))} {sparkline(best.tolist())} {number(float(best[-1]))}"
+    lowest = np.minimum.accumulate(losses_that_count(history))
+    best = (history.sign * lowest[np.isfinite(lowest)]).tolist()
+    if best:
+        label = f"best {history.goals.names[0]}" if history.goals.several else "best so far"
+        yield label, f"{number(best[0])} {sparkline(best)} {number(best[-1])}"
     if history.grants:
         yield "burn-down", _burn_down(history)
 

@@ -20,7 +20,9 @@ class HasTables:
     _journal: Journal
 
     def rows(self) -> list[dict[str, Any]]:
-        """The readings as plain rows; a trial without a reading has one row with an empty value."""
+        """The readings as plain rows, each with the notes and attributes of its trial; a trial without a reading has
+        one row with an empty value.
+        """
         history = self._journal.history
         with self._journal.lock:
             self._journal.sync()
@@ -60,7 +62,9 @@ def reading_rows(trial: TrialRecord) -> Iterator[dict[str, Any]]:
             "cost": reading.cost,
             "seed": trial.seed,
         }
-        yield with_own_names(with_own_names(row, "metric", reading.metrics), "config", trial.config)
+        row = with_own_names(with_own_names(row, "metric", reading.metrics), "config", trial.config)
+        said = {"notes": "\n".join(trial.notes)} if trial.notes else {}
+        yield with_own_names(with_own_names(row, "trial", said), "attribute", trial.attributes)
 
 
 def frame(rows: list[dict[str, Any]], need: str) -> pandas.DataFrame:

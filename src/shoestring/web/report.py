@@ -24,7 +24,7 @@ from shoestring.plots.svg import svg
 from shoestring.study import Study
 from shoestring.views.formatting import best_line, method_name, moment, number, settings, shell_arguments
 from shoestring.views.states import condition, states
-from shoestring.views.tables import account_table, failure_table, leader_table, turning_table
+from shoestring.views.tables import account_table, failure_table, leader_table, remark_table, turning_table
 from shoestring.views.trace import Trace, trace_of
 from shoestring.web.charts import CHARTS, plotly_script
 from shoestring.web.rendering import render
@@ -59,6 +59,10 @@ def report(study: Study, *, storage: str | None = None, verify: bool = True, int
         account=account_table(trace),
         leaders=leader_table(trace),
         failures=failure_table(trace),
+        goals=_goals_in_words(trace),
+        tags=", ".join(history.tags),
+        note=history.note,
+        remarks=remark_table(trace),
         turning=turning_table(trace),
         charts=[(title, id, Markup(svg(picture, _WIDTH))) for id, (title, picture) in charts.items()],
         dark=Markup(_DARK_STYLE),
@@ -88,6 +92,15 @@ def _best(trace: Trace) -> dict[str, str]:
         "best_settings": "" if found is None else settings(found.config),
         "why_empty": trace.why_empty(),
     }
+
+
+def _goals_in_words(trace: Trace) -> str:
+    """The objectives and the constraints; empty if there are none but the value."""
+    goals = trace.history.goals
+    modes = ("largest" if sign < 0 else "smallest" for sign in goals.signs)
+    named = ", ".join(f"{mode} {name}" for mode, name in zip(modes, goals.names, strict=True)) if goals.named else ""
+    bounds = " and ".join(map(str, goals.constraints))
+    return " where ".join(part for part in (named or "value" * bool(bounds), bounds) if part)
 
 
 def _charts(trace: Trace) -> dict[str, tuple[str, Picture]]:

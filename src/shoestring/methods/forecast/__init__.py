@@ -16,7 +16,7 @@ configurations says something about later ones (``trust.py``): new ones are firs
 before it are not used. Then, at every decision (``rules.py``):
 
 0. *Whole trainings*, in a budget of 20 full trainings or more: a share of the steps goes to new configurations that are
-   chosen by the ends of trainings alone and trained from the first to the last step; most of the steps, while the best
+   chosen by the ends of trainings alone and trained from the first to the last step; half of the steps, while the best
    end is one of these (``whole.py``).
 1. *End game*, in the last quarter of the budget: the started configuration with the best forecast continues, if
    r ≤ T/2 or it needs all of r.

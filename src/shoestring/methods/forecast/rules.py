@@ -52,7 +52,8 @@ class Forecast:
     before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new
     configurations, a share of up to ``by_gp`` is proposed by a second process, which is fitted to forecast ends. In a
     budget of 20 full trainings or more, at least the share ``whole`` of the steps goes to trainings from the first to
-    the last step, chosen by the ends alone.
+    the last step, chosen by the ends alone. With ``prices`` "alike" steps count alike whatever they take or cost, for
+    comparison.
     """
 
     startup: int = 10
@@ -62,6 +63,7 @@ class Forecast:
     trust: Literal["learned", "blind"] = field(default="learned", metadata={"before": "blind"})
     by_gp: float = field(default=0.5, metadata={"before": 0.0})
     whole: float = field(default=0.2, metadata={"before": 0.0})
+    prices: Literal["measured", "alike"] = "measured"
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -79,7 +81,7 @@ class Forecast:
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
         last = top_resource(history, "forecast")
-        if crowded(history, last):
+        if _is_crowded(history, last):
             return Wait("little is left, and what is running decides what it is spent on")
         startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
         if history.opened.plan and verdict(history) == "lost":
@@ -160,7 +162,7 @@ class Forecast:
     ) -> Decision:
         """(3) The largest expected improvement at T per step to the next milestone."""
         columns, unit = state.columns, scarcest(history)
-        measured = measured_prices(columns.trials, unit)
+        measured = measured_prices(columns.trials, unit if self.prices == "measured" else "steps")
         per_evaluation = remaining_steps(history) / max(history.ledger.free("evaluations"), 1)
         price = steps_to_buy(columns, state.last, state.first, per_evaluation) * step_prices(
             measured, columns.points, state.embed
@@ -181,13 +183,15 @@ class Forecast:
         chosen = proposed or best_new(history, rng, columns, forecasts, best, draw_near)
         near = f" near configuration {chosen.parent}" if chosen.parent >= 0 else ""
         end = _in_users_units(forecasts, history.sign, chosen.mean)
-        why = f"has {per}" if proposed is None else "is the best by a Gaussian process of forecast ends"
+        why = f"has {per}"
+        if proposed is not None:
+            why = f"is the best by a Gaussian process of forecast ends{history.weighed}"
         reason = f"a new configuration{near} with a forecast of {end} {why}"
         rule = "model" if proposed is None else "gp"
         return Start(first, reason, chosen.config, state=DecidedBy(rule, chosen.parent))
 
 
-def crowded(history: History, last: int) -> bool:
+def _is_crowded(history: History, last: int) -> bool:
     """Return whether so much is running for what is left of the budget that workers wait.
 
     A training goes on from milestone to milestone, so what many workers spend meanwhile is not there for its end.
@@ -205,7 +209,10 @@ def _end_game(state: ForecastState, forecasts: Forecasts, history: History) -> C
         return None
     described = _describe(state, forecasts, history.sign, column)
     return _advance(
-        state, column, f"{format_steps(left)} left and {described}, the best of all paused trials", "end game"
+        state,
+        column,
+        f"{format_steps(left)} left and {described}, the best of all paused trials{history.weighed}",
+        "end game",
     )
 
 

@@ -25,6 +25,8 @@ from shoestring.samplers.training import TrainingSet
 _MOST_FITTED, _FEWEST = 60, 4
 # Candidates, and as many near the best; and the margin of every second proposal, as in the method "gp".
 _CANDIDATES, _MARGIN = 200, 0.05
+# The ends change with every reading, so nothing of the fit can be kept: a decision may cost milliseconds.
+_CLIMBERS, _ITERATIONS = 2, 8
 
 
 def has_its_turn(state: ForecastState, most: float) -> bool:
@@ -50,9 +52,11 @@ def by_second_process(
     fitted = started[_spread_out(columns.points[started], forecasts.mean[started])]
     none = columns.points[:0]
     known = TrainingSet(state.last, fitted, columns.points[fitted], forecasts.mean[fitted], failed=none, pending=none)
-    surrogate = Surrogate(history, known, "none", "log-ei", warp=True, margin=margin_now(history, _MARGIN))
+    margin = margin_now(history, _MARGIN)
+    surrogate = Surrogate(history, known, "none", "log-ei", warp=True, margin=margin, learn="quick")
     wide = snap(latin(rng, _CANDIDATES, codec.dimensions), codec)
-    points, scores = surrogate.searched(np.vstack([wide, surrogate.near_best(rng, _CANDIDATES)]))
+    near = surrogate.near_best(rng, _CANDIDATES)
+    points, scores = surrogate.searched(np.vstack([wide, near]), _CLIMBERS, _ITERATIONS)
     chosen = first_free(points, ascending(-scores), history)
     if chosen is None:
         return None

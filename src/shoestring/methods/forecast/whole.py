@@ -4,7 +4,7 @@ All methods that stop early assume that early readings say something about the e
 their end because they looked good early cannot tell: all of them are good, or all of them are bad. So where the budget
 has room for it, a share of the steps goes to *whole* trainings, which are chosen from the ends of trainings alone: the
 first ones at random, later ones as the method "gp" proposes. They show what early readings hide. A large learning rate
-learns fast and ends worse, for example, and then the best end is soon one of theirs. While it is, most of the steps go
+learns fast and ends worse, for example, and then the best end is soon one of theirs. While it is, half of the steps go
 to them. Where early readings are honest, the best end is soon one of the others, which choose among many more
 configurations for the same steps.
 """
@@ -28,7 +28,7 @@ RULE = "whole"
 # With this many full trainings in the budget, some can be spent on this; a few must be left to act on what they show.
 _MANY_TRAININGS, _LEFT_TO_ACT = 20, 3
 # The share of the steps while the best end is that of a whole training.
-_AHEAD = 0.75
+_AHEAD = 0.5
 # With fewer ends than this, configurations are random.
 _FEWEST_ENDS = 4
 
