@@ -5,6 +5,7 @@
 #   docker run --rm -v "$PWD:/work" -p 127.0.0.1:8080:8080 -e SHOESTRING_TOKEN=... \
 #       shoestring dashboard study.db --host 0.0.0.0
 #   docker run --rm -v "$PWD:/work" shoestring worker postgresql://ada@db.example/tuning digits train.py:train
+# The container's user has the id 1000. If yours has another, add --user "$(id -u)", so that it may write to the folder.
 FROM python:3.12-slim AS build
 WORKDIR /source
 COPY pyproject.toml hatch_build.py README.md LICENSE ./

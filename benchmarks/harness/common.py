@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.measurements import Row, store
 from benchmarks.harness.provenance import provenance
+
+# The quick form starts no table after this time, so that all benchmarks take less than ten minutes on two cores.
+QUICK_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,10 @@ class Unavailable(Exception):
 def main(
     about: str | None, tables: Parts, figures: Parts | None = None, *, seeds: int = 20, quick_seeds: int = 3
 ) -> None:
-    """Run the tables and figures that the command line asks for (by default all) and show their rows."""
+    """Run the tables and figures that the command line asks for (by default all) and show their rows.
+
+    The quick form starts no further one after ``QUICK_SECONDS``, and says which ones are left out.
+    """
     figures = figures or {}
     parser = _parser(about, tables, figures, seeds, quick_seeds)
     arguments = parser.parse_args()
@@ -57,10 +64,13 @@ def main(
     parts = {("table", name): part for name, part in tables.items()}
     parts |= {("figure", name): part for name, part in figures.items()}
     asked = {("table", arguments.table), ("figure", arguments.figure)} & parts.keys() or parts.keys()
-    found, skipped = [], False
+    found, skipped, start = [], False, time.monotonic()
     with threadpool_limits(1):  # CPU time is compared, and threads that wait in a loop count as busy
         for kind, name in (key for key in parts if key in asked):
             part, title = parts[kind, name], name if kind == "table" else f"figure {name}"
+            if options.quick and found and time.monotonic() - start > QUICK_SECONDS:
+                print(f"{title} is left out of the quick form; to run it: --quick --{kind} {name}", file=sys.stderr)
+                continue
             try:
                 rows = part(options)
             except (Unavailable, ModuleNotFoundError) as why:
@@ -88,7 +98,9 @@ def _parser(about: str | None, tables: Parts, figures: Parts, seeds: int, quick_
     parser.add_argument("--figure", choices=sorted(figures), help="one figure only")
     default = f"{seeds}; with --quick {quick_seeds}" if seeds else "each table has its own default"
     parser.add_argument("--seeds", type=int, help=f"how many seeds ({default})")
-    parser.add_argument("--quick", action="store_true", help="about a minute: fewer seeds, smaller tasks, same code")
+    parser.add_argument(
+        "--quick", action="store_true", help="about a minute: fewer seeds, smaller tasks, as many tables as fit"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--write", action="store_true", help="store rows and figures for the result pages")
     return parser

@@ -21,7 +21,7 @@ from shoestring.core.heartbeats import WorkerRecord, worker_records
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.journal import Journal
 from shoestring.core.known import Initial, WarmStart, add_results, make_added, make_enqueued, start_with, warm_start
-from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, required, required_result
+from shoestring.core.recommendation import DEFAULT_RULE, Best, advised_best, check_rule, require, require_result
 from shoestring.core.study_parts import HasFront, HasRemarks
 from shoestring.core.verification import Verification, verify
 from shoestring.display.live import watch
@@ -114,7 +114,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         self._journal = Journal(log, number, name, chosen if history else None, history, find_method=find_method)
         refuse_differences(self.history.opened, opened, name, method == "auto")
         self._journal.current_method()
-        self._message = plan.note_of_new(note, past) if history else plan.note_on(self.history.opened, past)
+        self._message = plan.note_of_new(note, past, log) if history else plan.note_on(self.history.opened, past)
         self.budget = limits
         start_with(self._journal, initial)
 
@@ -181,7 +181,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         ``study.history.best("last")`` answers by another rule. An error shows the first failure if there is none.
         """
         with self._current() as history:
-            return required(advised_best(history, self._journal.current_method), history)
+            return require(advised_best(history, self._journal.current_method), history)
 
     @property
     def budget(self) -> Budget:
@@ -324,7 +324,7 @@ class Study(HasFront, HasRemarks, HasHousekeeping, HasTables):
         with explain_interrupt(self._journal.log, self.repeats):
             drive(self._journal, objective, executor, display, limits, run["keep"], callbacks)
         if not self.history.stopped:  # on request, perhaps before the first reading
-            required_result(self.history)
+            require_result(self.history)
         return self
 
     def workers(self) -> list[WorkerRecord]:

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.harness import pictures
 from benchmarks.harness.common import Options, Unavailable
+from benchmarks.peers import spoken
 from benchmarks.suites.early_readings import comparison, crossing, ours, peers, prices
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
 from benchmarks.tasks import yahpo_lcbench as surrogate
@@ -140,12 +141,12 @@ for layers in range(1, 6):
         script = tmp_path / "peer.py"
         folder = os.path.dirname(peers.__file__).replace(os.path.join("suites", "early_readings"), "peers")
         script.write_text(self.SCRIPT.format(folder=folder))
-        monkeypatch.setattr(peers, "command", lambda *given: [sys.executable, str(script)])
-        peers._process.cache_clear()
+        monkeypatch.setattr(spoken, "command", lambda *given: [sys.executable, str(script)])
+        spoken._process.cache_clear()
         yield
-        if peers._process.cache_info().currsize:
-            process, complaints = peers._process(*peers.ELSEWHERE["DEHB"])
-            peers._process.cache_clear()
+        if spoken._process.cache_info().currsize:
+            process, complaints = spoken._process(peers.ELSEWHERE["DEHB"])
+            spoken._process.cache_clear()
             with process, complaints:
                 process.stdin.close()
                 assert process.wait() == 0, "without further tasks it ends"
@@ -153,7 +154,7 @@ for layers in range(1, 6):
     def test_it_asks_for_trainings_until_the_budget_is_spent(self, peer, played):
         ledger = Ledger(Falling(), {"epochs": [60.0, 104.0]})
         with pytest.raises(Spent):
-            peers._spoken("DEHB", ledger, 0)
+            peers.speak(peers.ELSEWHERE["DEHB"], peers.given_to("DEHB", 0), ledger.train)
         assert ledger.found == {"epochs": [47.0, 46.0]}
 
     def test_one_process_serves_all_runs_and_nothing_is_left_of_the_last_one(self, peer, played):
@@ -161,14 +162,15 @@ for layers in range(1, 6):
         for _ in range(3):
             ledger = Ledger(Falling(), {"epochs": [60.0]})
             with pytest.raises(Spent):
-                peers._spoken("DEHB", ledger, 0)
+                peers.speak(peers.ELSEWHERE["DEHB"], peers.given_to("DEHB", 0), ledger.train)
             found.append((ledger.found, dict(ledger.trained)))
         assert found[0] == found[1] == found[2]
-        assert peers._process.cache_info().misses == 1
+        assert spoken._process.cache_info().misses == 1
 
     def test_one_that_ends_early_is_an_error(self, peer, played):
-        with pytest.raises(RuntimeError, match="DEHB ended before its budget"):
-            peers._spoken("DEHB", Ledger(Falling(), {"epochs": [1e4]}), 0)
+        endless = Ledger(Falling(), {"epochs": [1e4]})
+        with pytest.raises(RuntimeError, match=r"dehb_fidelities\.py ended before its budget"):
+            peers.speak(peers.ELSEWHERE["DEHB"], peers.given_to("DEHB", 0), endless.train)
 
     def test_one_that_is_slow_has_no_result_of_large_budgets(self, peer, played, monkeypatch):
         monkeypatch.setattr(peers, "_code", lambda peer: "1")
@@ -178,7 +180,7 @@ for layers in range(1, 6):
         assert math.isnan(found[1])
 
     def test_its_space_is_plain_json(self):
-        found = {one["name"]: one for one in json.loads(json.dumps(peers.described()))}
+        found = {one["name"]: one for one in json.loads(json.dumps(peers.given_to("DEHB", 0)["space"]))}
         assert found["learning_rate"] == {
             "name": "learning_rate",
             "kind": "float",

@@ -56,6 +56,11 @@ def test_the_readme_names_every_suite_and_the_pages_that_show_it():
         assert shown == set(pages), name
 
 
+def test_make_bench_runs_every_suite():
+    listed = re.search(r"^BENCHMARKS := ((?:.*\\\n)*.*)", (BENCHMARKS.parent / "Makefile").read_text(), re.MULTILINE)[1]
+    assert set(listed.replace("\\", " ").split()) == {path.parent.name for path in BENCHMARKS.glob("suites/*/suite.py")}
+
+
 def _shows(template, suite):
     text = template.read_text(encoding="utf-8")
     return text.startswith(f"<!-- data: {suite} -->") or f"{{{{{suite}:" in text
@@ -209,3 +214,14 @@ def test_a_table_without_its_data_is_skipped_with_a_line(options, code, monkeypa
     assert left == code
     assert "t is skipped: there are no recorded curves" in shown.err
     assert "measured" in shown.out
+
+
+@pytest.mark.parametrize(("options", "run"), [([], "tf"), (["--quick"], "t"), (["--quick", "--figure", "f"], "f")])
+def test_a_quick_run_starts_no_part_late_unless_it_is_named(options, run, monkeypatch, capsys):
+    done = []
+    parts = {name: lambda _, name=name: done.append(name) or [Row(name, 1.0)] for name in "tf"}
+    monkeypatch.setattr(sys, "argv", ["x.py", *options])
+    monkeypatch.setattr(common, "QUICK_SECONDS", -1.0)
+    common.main("About.", {"t": parts["t"]}, {"f": parts["f"]})
+    assert "".join(done) == run
+    assert ("figure f is left out of the quick form" in capsys.readouterr().err) == (options == ["--quick"])

@@ -5,8 +5,9 @@ import pytest
 
 import shoestring as ss
 from benchmarks.harness.common import Options
+from benchmarks.suites.past import peers
 from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
-from benchmarks.suites.past.settings import MISLEADING, NONE, PAST, drawn, given, others
+from benchmarks.suites.past.settings import NEGATED, NONE, PAST, drawn, given, others
 from benchmarks.suites.past.tables import budget_without, measured
 from shoestring.core.history import History
 
@@ -57,7 +58,7 @@ def test_the_task_itself_is_never_in_its_past():
 
 def test_a_past_is_given_as_a_storage():
     assert given(TASKS, TASKS[0], NONE, 0) == {}
-    for setting in (PAST[3], MISLEADING[0]):
+    for setting in (PAST[3], NEGATED):
         storage = given(TASKS, TASKS[0], setting, 0)["past"]
         assert len(storage.studies()) == 2
     assert stored([]).studies() == []
@@ -74,3 +75,27 @@ def test_regrets_are_means_over_the_tasks_of_a_seed(monkeypatch):
 def test_the_budget_without_a_past(target, budget):
     found = {(NONE, 2): [0.4, 0.4], (NONE, 4): [0.1, 0.3]}
     assert np.isclose(budget_without(found, target), budget)
+
+
+def test_a_past_as_a_table_has_the_best_errors_so_far():
+    study = TASKS[0].study(4, 0)
+    table = peers._as_table(study.history, 9)
+    assert len(table["configs"]) == len(table["errors"]) == len(study.trials)
+    for trial, errors in zip(study.trials, table["errors"], strict=True):
+        assert len(errors) == 9
+        assert errors == sorted(errors, reverse=True)
+        assert errors[trial.step - 1] == errors[-1] == min(trial.losses.values())
+
+
+def test_a_peer_pays_for_every_epoch_once():
+    readings = peers._Readings(_Falling(), 2)
+    assert readings.train({"x": 1.0}, 3) == [8.0, 7.0, 6.0]
+    assert readings.train({"x": 1.0}, 4) == [8.0, 7.0, 6.0, 5.0]
+    with pytest.raises(peers._Spent):
+        readings.train({"x": 2.0}, 4)
+    assert readings.found == [5.0, 5.0]
+
+
+class _Falling:
+    max_resource = 4
+    objective = type("objective", (), {"reading": staticmethod(lambda config, step: 9.0 * config["x"] - step)})

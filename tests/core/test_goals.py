@@ -10,7 +10,7 @@ from shoestring.core.events import Opened, from_json, to_json
 from shoestring.core.goals import constraint_on, goals
 from shoestring.core.history import History
 from shoestring.core.readings import check_reading
-from shoestring.core.recommendation import recommended
+from shoestring.core.recommendation import recommend
 from shoestring.core.trial_record import TrialRecord
 from shoestring.errors import CorruptLog, EverythingFailed, MethodError, ReadingError, StudyMismatch
 
@@ -210,7 +210,7 @@ def test_a_recommendation_that_follows_the_readings_is_that_of_all_of_them(rule)
             kept[step] = value, memory
             feasible = {step: value for step, (value, memory) in kept.items() if memory <= 8}
             everything = {step: value for step, (value, _) in kept.items()}
-            assert study.trials[0].recommended == recommended(rule, feasible or everything)
+            assert study.trials[0].recommended == recommend(rule, feasible or everything)
 
 
 def test_a_reading_is_not_compared_with_all_before_it(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 import shoestring as ss
 from shoestring.core.grants import next_grant
 from shoestring.core.pareto import contribution_ranks, contributions, domination_ranks
-from shoestring.core.weighing import seen, unable_part, weights
+from shoestring.core.weighing import unable_part, view_for, weights
 from shoestring.errors import MethodError
 from shoestring.methods.forecast import readings as forecast_readings
 from shoestring.methods.registry import named, names
@@ -31,16 +31,16 @@ def study_of(**options):
 
 def test_with_one_objective_a_method_sees_the_history_itself():
     history = study_of(objectives={"error": "min"}).history
-    assert all(seen(history, part) is history for part in (TPE(), GaussianProcess(), ASHA(), Random()))
+    assert all(view_for(history, part) is history for part in (TPE(), GaussianProcess(), ASHA(), Random()))
     history = study_of(objectives={"error": "min"}, constraints={"heat": "<= 0.5"}).history
-    assert seen(history, GaussianProcess()) is history, "it models constraints"
-    assert seen(history, TPE()) is not history
+    assert view_for(history, GaussianProcess()) is history, "it models constraints"
+    assert view_for(history, TPE()) is not history
 
 
 @pytest.mark.parametrize("part", [TPE(), GaussianProcess()], ids=["ranked", "weighted"])
 def test_all_parts_of_what_is_seen_agree(part):
     history = study_of(constraints={"heat": "<= 0.5"}).history
-    view = seen(history, part)
+    view = view_for(history, part)
     assert view.sign == 1.0
     assert view.goals.names == ("value",)
     assert [(t.index, s) for t, s, _ in view.readings] == [(t.index, s) for t, s, _ in history.readings]
@@ -55,7 +55,7 @@ def test_all_parts_of_what_is_seen_agree(part):
 
 def test_ranks_are_those_of_brute_force():
     history = study_of(constraints={"heat": "<= 0.5"}).history
-    view = seen(history, TPE())
+    view = view_for(history, TPE())
     for step in {step for _, step, _ in history.readings}:
         there = [(t.index, history.goals.losses(t.readings[step])) for t, s, _ in history.readings if s == step]
         feasible = [(index, losses) for index, losses in there if history.trials[index].is_feasible(step)]

@@ -14,13 +14,13 @@ from hypothesis import given, settings, strategies as st
 import shoestring as ss
 from shoestring.cli import main
 from shoestring.core.planned import verdict
-from shoestring.core.weighing import seen
+from shoestring.core.weighing import view_for
 from shoestring.errors import ReadingError, ShoestringError, SpaceError
 from shoestring.executors import Simulated
 from shoestring.logs import MemoryLog
 from shoestring.methods.registry import named
 from shoestring.past.correspondence import Correspondence
-from shoestring.past.guesses import SD, guessed
+from shoestring.past.guesses import SD, draw_guesses
 from shoestring.past.planning import _greedy
 from shoestring.spaces.codec import Codec
 
@@ -141,6 +141,16 @@ def test_a_named_past_of_no_use_is_a_warning(tmp_path, caplog, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("address", ["weekly.db", "sqlite:///weekly.db", "auto"])
+def test_the_first_study_of_a_storage_may_name_it_as_its_past(tmp_path, monkeypatch, caplog, address):
+    """A script that runs every week is the same in the first one."""
+    monkeypatch.chdir(tmp_path)
+    first = past_study(storage="weekly.db", name="week 1", past=[address])
+    assert plan(first) == []
+    assert not caplog.records
+    assert len(plan(past_study(storage="weekly.db", name="week 2", past=[address]))) == 3
+
+
 def test_auto_is_the_same_storage(tmp_path):
     storage = tmp_path / "team.db"
     assert plan(new(past="auto", storage=storage, name="first")) == []
@@ -257,7 +267,7 @@ def test_a_guess_that_is_the_best_of_the_past_is_planned_once_and_first():
 
 def test_a_partial_guess_leaves_the_rest_as_usual():
     codec = Codec(ss.space(SPACE))
-    drawn = [config for seed in range(300) for config, _ in guessed(codec, {"lr": 1e-2}, seed)]
+    drawn = [config for seed in range(300) for config, _ in draw_guesses(codec, {"lr": 1e-2}, seed)]
     rates = np.log10([config["lr"] for config in drawn])
     assert 0.3 < np.std(rates) < 0.8  # .15 of four decades, for four of five
     assert abs(np.mean(rates) + 2) < 0.1
@@ -267,8 +277,8 @@ def test_a_partial_guess_leaves_the_rest_as_usual():
 
 def test_the_same_seed_gives_the_same_draws():
     codec = Codec(ss.space(SPACE))
-    assert list(guessed(codec, {"lr": 1e-2}, 3)) == list(guessed(codec, {"lr": 1e-2}, 3))
-    assert list(guessed(codec, {"lr": 1e-2}, 3)) != list(guessed(codec, {"lr": 1e-2}, 4))
+    assert list(draw_guesses(codec, {"lr": 1e-2}, 3)) == list(draw_guesses(codec, {"lr": 1e-2}, 3))
+    assert list(draw_guesses(codec, {"lr": 1e-2}, 3)) != list(draw_guesses(codec, {"lr": 1e-2}, 4))
 
 
 @pytest.mark.parametrize(
@@ -315,6 +325,16 @@ def test_scipy_distributions_mean_what_they_meant():
 
 
 # Command line
+
+
+def test_the_status_says_what_came_of_a_plan(folder):
+    past_study(past="team.db", storage="team.db", name="new", guess={"lr": 0.01})
+    ss.Study(SPACE, budget="9 steps", max_resource=9, past="team.db", storage="team.db", name="newer")
+    assert "plan " not in shoestring("status", "team.db", "old").output
+    tried = r"plan +\d of 8 configurations from the guess and 1 past study tried; (they|a random one|the best of) "
+    assert re.search(tried, shoestring("status", "team.db", "new").output)
+    pending = "0 of 5 configurations from 2 past studies tried; not yet compared with random ones"
+    assert pending in shoestring("status", "team.db", "newer").output
 
 
 @pytest.fixture
@@ -439,4 +459,4 @@ def test_the_check_does_not_depend_on_the_weights_of_a_decision():
         error, latency = (9.0, 1.0) if planned else (1.0, 9.0)
         study.tell(grant, {grant.until: {"error": error + number / 9, "latency": latency + number / 9}})
         if number >= 3:
-            assert verdict(study.history) == verdict(seen(study.history, method)) == "passed"
+            assert verdict(study.history) == verdict(view_for(study.history, method)) == "passed"

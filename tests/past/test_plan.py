@@ -10,7 +10,7 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.events import LONGEST_PLAN, Granted, from_json, to_json
-from shoestring.core.planned import FIRST, origin_of, verdict
+from shoestring.core.planned import FIRST, origin_of, plan_in_words, verdict
 from shoestring.errors import CorruptLog
 from shoestring.executors import Simulated
 from shoestring.logs.memory import MemoryLog
@@ -35,12 +35,12 @@ def planned(plan=PLAN, **options):
 
 def near_the_plan(trial):
     """The plan is the best there is."""
-    yield from _curve(abs(trial.config["x"] - 0.5) + abs(trial.config["y"] - 0.5), trial)
+    yield from _curve(_distance(trial.config), trial)
 
 
 def far_from_the_plan(trial):
     """The plan is the worst there is."""
-    yield from _curve(2 - abs(trial.config["x"] - 0.5) - abs(trial.config["y"] - 0.5), trial)
+    yield from _curve(2 - _distance(trial.config), trial)
 
 
 def _curve(end, trial):
@@ -100,10 +100,31 @@ def test_the_laws_hold_with_many_workers(method, workers):
 
 
 def test_a_plan_that_is_half_bad_stays():
-    """One planned configuration that beats one random one is enough."""
+    """One planned configuration that beats both random ones is enough."""
     plan = [{"x": 0.999, "y": 0.999}, *PLAN]
     study = planned(plan).run(near_the_plan, executor=Simulated(1), progress=False)
     assert verdict(study.history) == "passed"
+
+
+@pytest.mark.parametrize("method", ["asha", "forecast", "gp"])
+def test_a_mediocre_plan_is_dropped_in_words(method):
+    """The planned configurations are between the two random ones, so the best of the four is random."""
+    trial = planned(method=method).run(near_the_plan, executor=Simulated(1), progress=False)
+    distances = [_distance(trial.history.arms[i].config) for i in (1, 3)]
+    between = 0.5 - sum(distances) / 4
+    plan = [{"x": between + i / 1000, "y": between} for i in range(5)]
+    assert min(distances) < _distance(plan[1]) < _distance(plan[0]) < max(distances)
+    study = planned(plan, method=method).run(near_the_plan, executor=Simulated(1), progress=False)
+    assert verdict(study.history) == "beaten"
+    assert sum(from_the_plan(study)) == 2
+    why = "a random configuration was better than the planned ones; the rest of the plan is dropped"
+    assert [why in reason for reason in started(study)[:6]] == [False] * 4 + [True, False]
+    assert "a random one was better" in plan_in_words(study.history)
+    assert study.verify().ok
+
+
+def _distance(config):
+    return abs(config["x"] - 0.5) + abs(config["y"] - 0.5)
 
 
 def test_what_fails_has_lost():

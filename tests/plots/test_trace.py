@@ -12,8 +12,8 @@ def test_charges_add_up_to_the_ledger(method):
     study = played(method, "120 steps, 10000 cost")
     trace = trace_of(study)
     for unit, spent in study.spent.items():
-        assert sum(trace.charged(span, unit) for span in trace.spans) == pytest.approx(spent)
-        assert trace.spent(unit)[-1] == pytest.approx(spent)
+        assert sum(trace.charge_of(span, unit) for span in trace.spans) == pytest.approx(spent)
+        assert trace.amounts_spent(unit)[-1] == pytest.approx(spent)
 
 
 def test_continuing_a_trace_equals_starting_over():

@@ -128,8 +128,8 @@ def test_running_arms_count_as_bad():
     good_now, bad_now = sampler._split(seen, 1)
     assert good_now.tolist() == good.tolist()
     assert bad_now.tolist() == [*bad, *range(20, 25)]
-    _, before = sampler._fitted(seen.points[good], seen.points[bad], study.history)
-    _, after = sampler._fitted(seen.points[good], seen.points[bad_now], study.history)
+    _, before = sampler._fit(seen.points[good], seen.points[bad], study.history)
+    _, after = sampler._fit(seen.points[good], seen.points[bad_now], study.history)
     assert (after.log_density(seen.points[20:]) > before.log_density(seen.points[20:])).all()
 
 

@@ -21,7 +21,7 @@ from benchmarks.harness.kept import key, runs
 from benchmarks.harness.measurements import Row, row
 from benchmarks.harness.play import Job, Task
 from benchmarks.tasks.trainings import trainings
-from shoestring.core.recommendation import RULES, recommended
+from shoestring.core.recommendation import RULES, recommend
 from shoestring.executors import Simulated
 
 TRAININGS = 12
@@ -86,7 +86,7 @@ def scale(
 def _tested(task: Task, rule: Any, result: Mapping[str, Any]) -> float:
     """The test value of the reading that a rule recommends; ties go to the later step, as in the library."""
     judged = [
-        (recommended(rule, {step: task.sign * value for step, value in enumerate(values, 1)}), tests)
+        (recommend(rule, {step: task.sign * value for step, value in enumerate(values, 1)}), tests)
         for values, tests in zip(result["curves"], result["tests"], strict=True)
         if values
     ]

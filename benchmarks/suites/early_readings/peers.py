@@ -15,19 +15,16 @@ Optuna is used from this environment.
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.harness.common import Unavailable
 from benchmarks.harness.kept import key, runs
-from benchmarks.peers.environments import command, digest, version
+from benchmarks.peers.environments import version
+from benchmarks.peers.spoken import Peer, described, speak
 from benchmarks.suites.early_readings.ledger import Ledger, Spent
 from benchmarks.tasks.yahpo_lcbench import EPOCHS, SPACE, Problem, model_version, references
 from shoestring.core.randomness import generator
@@ -36,14 +33,6 @@ from shoestring.spaces.codec import Codec
 MOST = 30
 # A process over all readings, fitted again at every decision: after ten trainings a run takes minutes.
 FEW_TRAININGS = {"Syne Tune MOBSTER": 10}
-
-
-class Peer(NamedTuple):
-    """A peer: where it is installed, and the script that speaks for it."""
-
-    variable: str
-    package: str
-    script: str
 
 
 ELSEWHERE = {
@@ -75,8 +64,15 @@ def _played(peer: str, task: str, seed: int, most: int) -> dict[str, list[float]
     """The best error after every whole number of trainings, in both units."""
     ledger = _ledger(task, range(1, most + 1), ("epochs", "seconds"))
     with suppress(Spent):
-        (_optuna if peer in OPTUNA else _spoken)(peer, ledger, seed)
+        if peer in OPTUNA:
+            _optuna(peer, ledger, seed)
+        speak(ELSEWHERE[peer], given_to(peer, seed), ledger.train)
     return ledger.found
+
+
+def given_to(peer: str, seed: int) -> dict[str, Any]:
+    """The task of a peer in an environment of its own."""
+    return {"peer": peer, "seed": seed, "epochs": EPOCHS, "space": described(SPACE)}
 
 
 def _ledger(task: str, trainings: Sequence[int], units: Sequence[str]) -> Ledger:
@@ -88,51 +84,13 @@ def _code(peer: str) -> str:
     """The library and its version, and the script that speaks for it."""
     if peer in OPTUNA:
         return f"Optuna {_optuna_version()}"
-    variable, package, script = ELSEWHERE[peer]
-    return f"{package} {version(variable, package)} {digest(script)}"
+    return ELSEWHERE[peer].code()
 
 
 def _optuna_version() -> str:
     import optuna
 
     return str(optuna.__version__)
-
-
-def _spoken(peer: str, ledger: Ledger, seed: int) -> None:
-    """A peer in an environment of its own: it asks for trainings until the budgets are spent."""
-    process, complaints = _process(*ELSEWHERE[peer])
-    said: Any = {"peer": peer, "seed": seed, "epochs": EPOCHS, "space": described()}
-    while True:
-        print(json.dumps(said), file=process.stdin, flush=True)
-        asked = json.loads(process.stdout.readline() or "null")
-        if asked is None:
-            _process.cache_clear()
-            with process, complaints:
-                process.wait()
-                complaints.seek(0)
-                raise RuntimeError(f"{peer} ended before its budget: {complaints.read()[-800:]}")
-        try:
-            said = ledger.train(asked["config"], asked["until"])
-        except Spent:
-            print("null", file=process.stdin, flush=True)
-            raise
-
-
-@cache
-def _process(variable: str, package: str, script: str) -> tuple[Any, Any]:
-    """A peer's process and its error output; it serves one run after another, and ends when this one does."""
-    complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": complaints}
-    return subprocess.Popen(command(variable, package, script), **pipes, text=True), complaints
-
-
-def described() -> list[dict[str, Any]]:
-    """The space in plain JSON."""
-    return [
-        {"name": name, "kind": "int" if type(own).__name__.endswith("IntegerHyperparameter") else "float",
-         "low": own.lower, "high": own.upper, "log": own.log}
-        for name, own in dict[str, Any](SPACE).items()
-    ]  # fmt: skip
 
 
 def _optuna(peer: str, ledger: Ledger, seed: int) -> None:

@@ -13,24 +13,25 @@ _ALL = 16
 
 
 def saved(options: Options) -> list[Row]:
-    """Regret by the number of past studies, and the budget that is needed without them; from the stored tables."""
+    """Regret by the number of past studies; and the budget that is needed without them, if "longer" was played."""
     stored = load("past")
-    if missing := {"yahpo", "longer"} - stored.keys():
-        raise Unavailable(f"{min(missing)} is not stored: run benchmarks/past.py --table {min(missing)} --write")
-    rows = {**stored["longer"]["rows"], **stored["yahpo"]["rows"]}
-    figure, ((left, right),) = new_figure(1, 2)
+    if "yahpo" not in stored:
+        raise Unavailable("yahpo is not stored: run benchmarks/past.py --table yahpo --write")
+    rows = stored["yahpo"]["rows"]
+    figure, (panels,) = new_figure(1, 2 if "longer" in stored else 1)
     counts = [0, *(setting.studies or _ALL for setting in PAST)]
     for amount in TRAININGS:
         names = [f"{label}, {amount} trainings" for label in ("none", *(setting.label for setting in PAST))]
         values = [rows[name].measured for name in names]
         errors = [rows[name].error or 0.0 for name in names]
-        left.errorbar(counts, values, errors, marker="o", label=f"{amount} trainings")
-    left.set(xlabel="past studies", ylabel="regret", yscale="log")
-    left.legend()
-    for amount in TRAININGS[:2]:
-        factors = [1.0, *(rows[f"{s.label}, {amount} trainings, budget without"].measured for s in PAST)]
-        right.plot(counts, factors, marker="o", label=f"{amount} trainings")
-    right.set(xlabel="past studies", ylabel="times the budget without a past")
-    right.legend()
+        panels[0].errorbar(counts, values, errors, marker="o", label=f"{amount} trainings")
+    panels[0].set(xlabel="past studies", ylabel="regret", ylim=(0, None))
+    panels[0].legend()
+    for amount in TRAININGS[:2] if "longer" in stored else ():
+        longer = stored["longer"]["rows"]
+        factors = [1.0, *(longer[f"{s.label}, {amount} trainings, budget without"].measured for s in PAST)]
+        panels[1].plot(counts, factors, marker="o", label=f"{amount} trainings")
+        panels[1].set(xlabel="past studies", ylabel="times the budget without a past")
+        panels[1].legend()
     save(figure, "past_saved", options)
     return []

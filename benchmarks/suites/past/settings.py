@@ -30,7 +30,8 @@ class Setting:
 
 NONE = Setting("none", "none")
 PAST = tuple(Setting(f"{k} past studies" if k else "all past studies", "past", k) for k in (1, 3, 10, None))
-MISLEADING = (Setting("10 negated", "negated", 10), Setting("10 of the worst tenth", "worst", 10))
+NEGATED = Setting("10 negated", "negated", 10)
+WORST = Setting("10 of the worst tenth", "worst", 10)
 GUESSES = tuple(Setting(f"guess: {kind}", kind) for kind in ("good", "medium", "bad"))
 AT25 = Setting("guess: at25", "at25")
 

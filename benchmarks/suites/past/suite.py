@@ -1,9 +1,11 @@
 """Your own past, your own guess: what they save, and what they cost where they mislead.
 
-    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all; misleading pasts
+    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all past studies; negated
+    python benchmarks/past.py --table misleading    # ten studies of bad configurations, and a mediocre guess
     python benchmarks/past.py --table longer        # the same without a past, with up to 40 trainings: what is saved
-    python benchmarks/past.py --table optuna        # Optuna with the winners of the same studies enqueued
     python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
+    python benchmarks/past.py --table peers         # Optuna and Syne Tune with ten of the same past studies
+    python benchmarks/past.py --table guess-peers   # NePS's PriorBand with the published guesses
     python benchmarks/past.py --table lcbench       # recorded tables, any configuration trained as the nearest row
     python benchmarks/past.py --table black-boxes   # fcnet and hpobench_mlp, one value for each configuration
     python benchmarks/past.py --figure saved        # the budget that is saved, by the number of past studies
@@ -20,9 +22,11 @@ from benchmarks.suites.past import figures, tables
 
 TABLES = {
     "yahpo": tables.yahpo,
+    "misleading": tables.misleading,
     "longer": tables.longer,
-    "optuna": tables.optuna,
     "guesses": tables.guesses,
+    "peers": tables.transfer_peers,
+    "guess-peers": tables.guess_peers,
     "lcbench": tables.lcbench,
     "black-boxes": tables.black_boxes,
 }

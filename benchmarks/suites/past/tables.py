@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row, row
-from benchmarks.suites.past import families, optuna_enqueued
+from benchmarks.suites.past import families, peers
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import AT25, GUESSES, MISLEADING, NONE, PAST, TASKS, Setting, drawn, regret
+from benchmarks.suites.past.settings import AT25, GUESSES, NEGATED, NONE, PAST, TASKS, WORST, Setting, drawn, regret
 
 # Seeds that no choice was made on.
 FIRST_SEED = 960
@@ -22,7 +22,13 @@ LONGER = (20, 40)
 
 def yahpo(options: Options) -> list[Row]:
     """One task of the surrogate left out: regret, and the difference to no past."""
-    settings = (NONE, *PAST, *MISLEADING, AT25)
+    settings = (NONE, *PAST, NEGATED)
+    return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
+
+
+def misleading(options: Options) -> list[Row]:
+    """A past that knows bad configurations alone, and a mediocre guess."""
+    settings = (NONE, WORST, AT25)
     return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
 
 
@@ -34,27 +40,49 @@ def longer(options: Options) -> list[Row]:
     return [*_means({key: found[key] for key in found if key[0] == NONE}, "trainings"), *_saved(found)]
 
 
-def optuna(options: Options) -> list[Row]:
-    """Optuna on the surrogate, with the winners of the same ten studies enqueued, and without."""
-    amounts, count = (TRAININGS[:2], 1) if options.quick else (TRAININGS, TASKS)
-    return list(optuna_enqueued.rows(families.yahpo_lcbench(), _seeds(options), amounts, count))
+def transfer_peers(options: Options) -> list[Row]:
+    """Other libraries on the surrogate with the same ten past studies, and Optuna without."""
+    return list(_peer_rows(peers.TRANSFER, lambda tasks, seed: drawn(tasks, seed, _count(options)), options))
+
+
+def guess_peers(options: Options) -> list[Row]:
+    """NePS with the published guesses."""
+    return list(_peer_rows(peers.GUESSING, lambda tasks, _: _guessed(tasks)[: _count(options)], options))
+
+
+def _peer_rows(
+    names: Mapping[str, object], chosen: Callable[[Sequence[Task], int], Sequence[Task]], options: Options
+) -> Iterable[Row]:
+    tasks = families.yahpo_lcbench()
+    for name in peers.available(names):
+        found = [
+            np.mean([peers.regrets(name, tasks, task, seed, TRAININGS) for task in chosen(tasks, seed)], axis=0)
+            for seed in _seeds(options)
+        ]
+        for amount, values in zip(TRAININGS, np.transpose(found).tolist(), strict=True):
+            yield row(f"{name}, {amount} trainings", values)
 
 
 def guesses(options: Options) -> list[Row]:
     """Published guesses for three tasks: regret, and the difference to no guess."""
-    tasks = [task for task in families.yahpo_lcbench() if task.name in ("126026", "168910", "189906")]
-    return list(_rows(measured("yahpo", tasks, (NONE, *GUESSES), TRAININGS, options), "trainings"))
+    return list(
+        _rows(measured("yahpo", _guessed(families.yahpo_lcbench()), (NONE, *GUESSES), TRAININGS, options), "trainings")
+    )
+
+
+def _guessed(tasks: Sequence[Task]) -> list[Task]:
+    return [task for task in tasks if task.name in ("126026", "168910", "189906")]
 
 
 def lcbench(options: Options) -> list[Row]:
     """One recorded table left out: regret, and the difference to no past."""
-    settings = (NONE, *PAST, *MISLEADING)
+    settings = (NONE, *PAST, NEGATED, WORST)
     return list(_rows(measured("lcbench", families.lcbench(), settings, TRAININGS, options), "trainings"))
 
 
 def black_boxes(options: Options) -> list[Row]:
     """One black box of a family left out: regret, and the difference to no past."""
-    settings = (NONE, PAST[0], PAST[3], *(Setting(each.label, each.kind, None) for each in MISLEADING))
+    settings = (NONE, PAST[0], PAST[3], *(Setting(each.label, each.kind, None) for each in (NEGATED, WORST)))
     parts = [measured("black boxes", tasks, settings, EVALUATIONS, options) for tasks in families.black_boxes()]
     weights = [len(tasks) for tasks in families.black_boxes()]
     both = {key: np.average([part[key] for part in parts], axis=0, weights=weights).tolist() for key in parts[0]}
@@ -68,10 +96,10 @@ def measured(
     family: str, tasks: Sequence[Task], settings: Sequence[Setting], amounts: Sequence[int], options: Options
 ) -> dict[tuple[Setting, int], list[float]]:
     """Per setting and budget, the mean regret over the tasks of each seed; quick with one task and small budgets."""
-    amounts, count = (amounts[:2], 1) if options.quick else (amounts, TASKS)
+    amounts = amounts[:2] if options.quick else amounts
     found: dict[tuple[Setting, int], list[float]] = {(s, n): [] for s in settings for n in amounts}
     for seed in _seeds(options):
-        own = drawn(tasks, seed, count)
+        own = drawn(tasks, seed, _count(options))
         for setting, amount in found:
             values = map(partial(_regret, family, tasks, setting, amount, seed), own)
             found[setting, amount].append(float(np.mean(list(values))))
@@ -80,6 +108,10 @@ def measured(
 
 def _regret(family: str, tasks: Sequence[Task], setting: Setting, amount: int, seed: int, task: Task) -> float:
     return regret(family, tasks, task, setting, amount, seed)
+
+
+def _count(options: Options) -> int:
+    return 1 if options.quick else TASKS
 
 
 def _seeds(options: Options) -> range:

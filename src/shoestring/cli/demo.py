@@ -115,10 +115,10 @@ def _watch(progress: Progress, line: TaskID) -> Callable[[Trial], Iterator[float
     """The objective, which also moves the line of its study."""
 
     @wraps(train)  # the log records where ``train`` is defined, so that ``shoestring resume`` finds it
-    def watched(trial: Trial) -> Iterator[float]:
+    def train_and_show(trial: Trial) -> Iterator[float]:
         for error in train(trial):
             best = min(error, progress.tasks[line].fields["best"])
             progress.update(line, advance=1, best=best)
             yield error
 
-    return watched
+    return train_and_show

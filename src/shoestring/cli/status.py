@@ -10,6 +10,7 @@ from shoestring.cli.arguments import json_option, study_arguments
 from shoestring.cli.best import best_record, checkpoint
 from shoestring.cli.output import echo, print_json
 from shoestring.core.heartbeats import WorkerRecord
+from shoestring.core.planned import plan_in_words
 from shoestring.core.workers import DETACHED
 from shoestring.logs import open_log
 from shoestring.objectives.folders import disk_use
@@ -45,6 +46,8 @@ def show_status(study: Study) -> None:
     history = study.history
     ledger, found = history.ledger, recommendation(history)
     rows = [("method", method_name(history.opened.method))]
+    if plan := plan_in_words(history):
+        rows.append(("plan", plan))
     for unit, limit in ledger.budget.limits().items():
         rows.append((unit, f"{amount(unit, ledger.spent()[unit])} of {amount(unit, limit)} spent"))
     if history.budget_from:

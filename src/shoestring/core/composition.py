@@ -12,7 +12,7 @@ from shoestring.core.decisions import Decision, Done, Sampler, Scheduler, Start
 from shoestring.core.history import History
 from shoestring.core.recommendation import Advice, HasAdvice
 from shoestring.core.untried import propose_new
-from shoestring.core.weighing import Judges, seen
+from shoestring.core.weighing import Judges, view_for
 from shoestring.errors import MethodError
 
 
@@ -25,8 +25,8 @@ class Composed:
     judges: ClassVar[Judges] = "by part"
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
-        planned = seen(history, self.scheduler)
-        known = seen(history, self.sampler)
+        planned = view_for(history, self.scheduler)
+        known = view_for(history, self.sampler)
         return with_sampler(self.sampler, known, rng, lambda may_start: self.scheduler.next(planned, may_start))
 
     def recommend(self, history: History) -> Advice | None:

@@ -140,7 +140,7 @@ def feasible_losses(history: History) -> Sequence[tuple[TrialRecord, int, tuple[
     ]
 
 
-def required_front(history: History) -> tuple[FrontMember, ...]:
+def require_front(history: History) -> tuple[FrontMember, ...]:
     """The front; an error that says why if it is empty."""
     _refuse_one_objective(history.goals)
     found = members(history)

@@ -12,7 +12,7 @@ from shoestring.core.events import Granted
 from shoestring.core.history import History
 from shoestring.core.planned import next_given
 from shoestring.core.randomness import generator, integer
-from shoestring.core.weighing import seen
+from shoestring.core.weighing import view_for
 from shoestring.errors import BudgetError, MethodError, SpaceError
 from shoestring.spaces.axes import native
 from shoestring.spaces.codec import Config
@@ -69,7 +69,7 @@ def _decide(method: Method, history: History) -> Decision:
     last = history.cached("last decision", _LastDecision)
     if last.position != history.position or last.method is not method:
         rng = generator(history.seed, len(history.grants), "decide")
-        last.decision = _check(_with_given(method.decide(seen(history, method), rng), history), history, method)
+        last.decision = _check(_with_given(method.decide(view_for(history, method), rng), history), history, method)
         last.position, last.method = history.position, method
     return last.decision
 

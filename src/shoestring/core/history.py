@@ -35,7 +35,7 @@ from shoestring.core.front import FrontPoint, update_front
 from shoestring.core.goals import Goals, goals
 from shoestring.core.randomness import integer
 from shoestring.core.readings import Reading
-from shoestring.core.recommendation import Best, best_of, check_rule, updated_feasible
+from shoestring.core.recommendation import Best, best_of, check_rule, update_feasible
 from shoestring.core.trial_record import FAILED, Arm, TrialRecord, TrialState, date_of
 from shoestring.core.validation import violation
 from shoestring.errors import CorruptLog
@@ -326,7 +326,7 @@ class History:
         if self.goals.constraints:
             trial.violations[step] = self.goals.violations(reading, trial.violations.get(trial.step, ()))
         trial.readings[step], trial.losses[step] = reading, loss
-        trial.recommended = updated_feasible(self.opened.recommend, trial)
+        trial.recommended = update_feasible(self.opened.recommend, trial)
         trial.step = step  # last: the display's thread looks up the loss of this step
         self.readings.append((trial, step, loss))
         if not trial.is_feasible(step):

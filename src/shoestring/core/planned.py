@@ -1,9 +1,10 @@
 """The plan of a study: configurations from its user's past or guess, and the check whether they are any good.
 
 The plan is in the opening event, so nothing of what it was made from is needed again. Its configurations take turns
-with random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If both
-planned ones lost to both random ones, the rest of the plan is dropped, and two more random configurations make up for
-the loss. Otherwise the rest follows: the first five at once, further ones while little of the budget is used.
+with random ones: planned, random, planned, random. Then comes the *check*, which reads these four alone. If a planned
+one is the best of them, the rest follows: the first five at once, further ones while little of the budget is used. If a
+random one is, the rest of the plan is dropped and the next configuration is random; if both planned ones lost to both
+random ones, the next two are, which makes up for the loss.
 
 While the check cannot speak, because workers are still at the four, the method chooses by itself. So with many workers
 the first planned configurations start at once and the others once the first values are there.
@@ -34,9 +35,18 @@ FIRST, _SHARE = 5, 1 / 8
 # How often a random configuration is drawn, until one is neither tried nor planned.
 _DRAWS = 1000
 
-_LOST = "planned configurations lost to random ones; the rest of the plan is dropped"
-
-Verdict = Literal["pending", "passed", "lost"]
+Verdict = Literal["pending", "passed", "beaten", "lost"]
+# Where the rest of the plan is dropped: how many random configurations follow, and why.
+_DROPPED: dict[Verdict, tuple[int, str]] = {
+    "beaten": (1, "a random configuration was better than the planned ones; the rest of the plan is dropped"),
+    "lost": (_COMPARED, "planned configurations lost to random ones; the rest of the plan is dropped"),
+}
+_IN_WORDS: dict[Verdict, str] = {
+    "pending": "not yet compared with random ones",
+    "passed": "the best of the first ones is better than random ones",
+    "beaten": "a random one was better than the first ones, so the rest is dropped",
+    "lost": "they lost to random ones, so the rest is dropped",
+}
 
 
 @dataclass(frozen=True)
@@ -70,15 +80,16 @@ def _turn(history: History) -> Given | None:
     if others < _COMPARED:
         return _random(history, "to compare planned configurations with it")
     found = verdict(history)
-    if found == "lost":
-        return _random(history, _LOST) if _since_the_check(history) < _COMPARED else None
+    if found in _DROPPED:
+        count, why = _DROPPED[found]
+        return _random(history, why, first=False) if _since_the_check(history) < count else None
     if found == "pending" or place is None or (len(started) >= FIRST and _used_share(history) >= _SHARE):
         return None
-    return _take_planned(history, place, ": the first ones did not lose to random ones")
+    return _take_planned(history, place, ": the best of the first ones is better than random ones")
 
 
 def verdict(history: History) -> Verdict:
-    """Return whether both of the first planned configurations lost to both of the first random ones.
+    """Compare the first two planned configurations with the first two random ones: which is the best, which the worst.
 
     They are compared by the best loss so far at the first step to which all four were trained, and with several
     objectives by the sum of their ranks there. What failed before it, or violates a constraint, lost to what did not.
@@ -92,13 +103,26 @@ def verdict(history: History) -> Verdict:
         return "pending"
     ordered = [sorted(values) for values in zip(*known, strict=True)]
     ranks = [sum(map(bisect_left, ordered, losses)) for losses in known]
-    return "lost" if min(ranks[:_COMPARED]) > max(ranks[_COMPARED:]) else "passed"
+    best, others = min(ranks[:_COMPARED]), ranks[_COMPARED:]
+    return "passed" if best <= min(others) else "lost" if best > max(others) else "beaten"
 
 
 def origin_of(history: History, trial: TrialRecord) -> str:
     """Return where the configuration of a trial was planned from; empty if it is not one of the plan."""
     entry = _entries(history).get(Codec.key(trial.config))
     return "" if entry is None or history.arms[trial.arm].given else str(entry["origin"])
+
+
+def plan_in_words(history: History) -> str:
+    """Say where the plan is from, how much of it was tried, and what the check said; empty without a plan."""
+    entries = _entries(history).values()
+    if not entries:
+        return ""
+    past = len({entry["origin"] for entry in entries} - {GUESS})
+    origins = ["the guess"] if any(entry["origin"] == GUESS for entry in entries) else []
+    origins += [f"{past} past stud{'y' if past == 1 else 'ies'}"] if past else []
+    tried = f"{len(_planned_arms(history))} of {len(entries)} configurations from {' and '.join(origins)} tried"
+    return f"{tried}; {_IN_WORDS[verdict(history)]}"
 
 
 def _entries(history: History) -> dict[Any, Mapping[str, Any]]:
@@ -129,14 +153,14 @@ def _take_planned(history: History, place: int, why: str) -> Given:
     return Given(deep_copy(entry["config"]), reason, {"planned": place + 1, "origin": origin}, place < FIRST)
 
 
-def _random(history: History, why: str) -> Given | None:
+def _random(history: History, why: str, first: bool = True) -> Given | None:
     """A random configuration that is neither tried nor planned; None if none is found."""
     rng = generator(history.seed, len(history.grants), "beside the plan")
     for _ in range(_DRAWS):
         config = random_config(history, rng)
         key = Codec.key(config)
         if key not in tried(history) and key not in _entries(history):
-            return Given(config, f"drawn at random: {why}", first=True)
+            return Given(config, f"drawn at random: {why}", first=first)
     return None
 
 

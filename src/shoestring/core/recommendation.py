@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args, runtime_c
 from shoestring._other_names import ExplainsNames
 from shoestring._tables import ShownAsTable
 from shoestring.core.events import Rule
-from shoestring.core.front import describe_misses, required_front, weighted_best
+from shoestring.core.front import describe_misses, require_front, weighted_best
 from shoestring.errors import EverythingFailed, MethodError
 from shoestring.spaces.codec import deep_copy
 
@@ -96,7 +96,7 @@ def check_rule(rule: object) -> None:
         raise MethodError(f"recommend is {rule!r}; it must be one of {', '.join(map(repr, RULES))}")
 
 
-def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
+def update(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) -> Recommended:
     """The recommendation of a trial after its latest reading; ``losses`` are in the order of their steps."""
     if rule == "median":
         return _update_median(so_far, losses)
@@ -106,15 +106,15 @@ def updated(rule: Rule, so_far: Recommended | None, losses: dict[int, float]) ->
     return so_far
 
 
-def updated_feasible(rule: Rule, trial: TrialRecord) -> Recommended:
+def update_feasible(rule: Rule, trial: TrialRecord) -> Recommended:
     """The recommendation of a trial after its latest reading: of its feasible readings, if it has any."""
     so_far, latest = trial.recommended, next(reversed(trial.losses))
     if not trial.violations:
-        return updated(rule, so_far, trial.losses)
+        return update(rule, so_far, trial.losses)
     known = so_far if so_far is not None and trial.is_feasible(so_far.step) else None  # of feasible readings
     if trial.is_feasible(latest):
-        return updated(rule, known, _last_feasible(trial) if rule == "median" else {latest: trial.losses[latest]})
-    return known or updated(rule, so_far, trial.losses)
+        return update(rule, known, _last_feasible(trial) if rule == "median" else {latest: trial.losses[latest]})
+    return known or update(rule, so_far, trial.losses)
 
 
 def _last_feasible(trial: TrialRecord) -> dict[int, float]:
@@ -135,13 +135,13 @@ def _update_median(so_far: Recommended | None, losses: dict[int, float]) -> Reco
     return latest if so_far is None or len(losses) <= _MEDIAN_OF or latest.loss <= so_far.loss else so_far
 
 
-def recommended(rule: Rule, losses: dict[int, float]) -> Recommended | None:
+def recommend(rule: Rule, losses: dict[int, float]) -> Recommended | None:
     """The recommendation of a trial with these readings; None without any."""
     found: Recommended | None = None
     seen: dict[int, float] = {}
     for step, loss in losses.items():
         seen[step] = loss
-        found = updated(rule, found, seen)
+        found = update(rule, found, seen)
     return found
 
 
@@ -168,7 +168,7 @@ def _find_if_known(find_method: Callable[[], object]) -> object:
         return None
 
 
-def required(found: Best | None, history: History) -> Best:
+def require(found: Best | None, history: History) -> Best:
     """Return the recommendation of a study; raise an error that shows the first failure if there is nothing to
     recommend.
     """
@@ -183,14 +183,14 @@ def required(found: Best | None, history: History) -> Best:
     return found
 
 
-def required_result(history: History) -> None:
+def require_result(history: History) -> None:
     """An error if a study that has ended has nothing to recommend."""
     if not history.readings:
         raise EverythingFailed(_first_failure(history))
     if history.goals.several:
-        required_front(history)
+        require_front(history)
     else:
-        required(history.best(), history)
+        require(history.best(), history)
 
 
 def _first_failure(history: History) -> str:
@@ -212,7 +212,7 @@ def best_of(history: History, rule: Rule) -> Best | None:
     own = rule == history.opened.recommend
     found: tuple[Recommended, TrialRecord] | None = None
     for trial in history.trials:
-        judged = trial.recommended if own else recommended(rule, feasible_part(trial))
+        judged = trial.recommended if own else recommend(rule, feasible_part(trial))
         if judged is None or not trial.is_feasible(judged.step):
             continue
         if found is None or (judged.loss, -judged.step) < (found[0].loss, -found[0].step):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from shoestring.core.ask_tell import trial_of
-from shoestring.core.front import FrontMember, hypervolume_of, member_of, required_front, weighted_best
+from shoestring.core.front import FrontMember, hypervolume_of, member_of, require_front, weighted_best
 from shoestring.core.grants import Grant
 from shoestring.core.history import History
 from shoestring.core.journal import Journal
@@ -39,7 +39,7 @@ class HasFront:
         ({'x': 0.5}, 7.3)
         """
         with self._journal.lock:
-            return required_front(self._sync())
+            return require_front(self._sync())
 
     def knee(self) -> FrontMember:
         """The member of the front that balances the objectives: ``pick`` with equal weights."""
@@ -55,7 +55,7 @@ class HasFront:
     def _pick(self, weights: Mapping[str, float] | None) -> FrontMember:
         with self._journal.lock:
             history = self._sync()
-            required_front(history)
+            require_front(history)
             point = weighted_best(history, weights)
             assert point is not None
             return member_of(point, history.goals)

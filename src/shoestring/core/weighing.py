@@ -60,7 +60,7 @@ def unable_part(method: object) -> object | None:
     return next((part for part in parts if unable_part(part) is not None), None)
 
 
-def seen(history: History, component: object) -> History:
+def view_for(history: History, component: object) -> History:
     """The history as a component sees it at this decision: itself, if it has one loss for each reading already."""
     goals = history.goals
     judges: Judges = getattr(component, "judges", "nothing")
@@ -91,7 +91,7 @@ def _view(history: History, judges: Judges, modelled: bool) -> History:
         losses, words = table.ranks(), " by domination" if history.goals.several else ""
     else:
         w = weights(history)
-        losses, words = table.weighted(w), _weights_in_words(history.goals, w)
+        losses, words = table.weigh(w), _weights_in_words(history.goals, w)
     if history.goals.constraints and not modelled:
         losses = table.with_violations(losses) if judges == "weighted" else losses
         words += " within the constraints"
@@ -152,7 +152,7 @@ class _Table:
             self._violations.append(trial.violations.get(step, ()))
         return self
 
-    def weighted(self, w: Array) -> Array:
+    def weigh(self, w: Array) -> Array:
         """The readings scalarised with these weights; of a single objective they are its losses. Shape (n,)."""
         losses = np.array(self._losses).reshape(-1, len(w))
         if len(w) == 1 or not len(losses):

@@ -11,7 +11,7 @@ from pathlib import Path
 from shoestring._lazy import lazy_names
 from shoestring.core.event_log import EventLog
 from shoestring.errors import StorageError
-from shoestring.logs.addresses import check_text, hide_password, is_postgres, is_there
+from shoestring.logs.addresses import check_text, hide_password, is_postgres, is_there, sqlite_path
 from shoestring.logs.memory import MemoryLog
 from shoestring.logs.sqlite import SqliteLog
 
@@ -60,12 +60,12 @@ def open_log(storage: str | Path | EventLog | None, create: bool = True, files: 
         return PostgresLog(storage, files or os.environ.get("SHOESTRING_FILES") or None)
     if files is not None:
         raise StorageError(f"the files of trials are next to the storage {storage}; another folder is for PostgreSQL")
-    scheme, colon, rest = storage.partition("://")
+    scheme, colon, _ = storage.partition("://")
     if colon and scheme != "sqlite":
         raise StorageError(
             f"the storage {hide_password(storage)!r} has the scheme {scheme!r}, which is not known; {_KNOWN}"
         )
-    path = rest.removeprefix("/") if colon else storage
+    path = sqlite_path(storage)
     if not path:
         raise StorageError(f"the storage {storage!r} names no file; {_KNOWN}")
     if not create and not is_there(path):

@@ -14,6 +14,18 @@ def is_postgres(storage: str) -> bool:
     return storage.partition("://")[0] in POSTGRES and "://" in storage
 
 
+def sqlite_path(storage: str) -> str:
+    """The path in a path or in ``sqlite:///path``; empty for other addresses.
+
+    >>> sqlite_path("sqlite:////tmp/study.db"), sqlite_path("study.db"), sqlite_path("postgresql://host/tuning")
+    ('/tmp/study.db', 'study.db', '')
+    """
+    scheme, colon, rest = storage.partition("://")
+    if not colon:
+        return storage
+    return rest.removeprefix("/") if scheme == "sqlite" else ""
+
+
 def hide_password(storage: object) -> str:
     """A storage for a message: what may be a password in an address is left out.
 

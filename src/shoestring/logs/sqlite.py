@@ -303,7 +303,7 @@ class SqliteLog:
     ) -> None:
         """Change a whole study in one transaction, if nothing was appended since."""
 
-        def changed() -> None:
+        def transact() -> None:
             connection = self._writer()
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -314,7 +314,7 @@ class SqliteLog:
                 move()
 
         try:
-            self._retry(changed)
+            self._retry(transact)
         except sqlite3.IntegrityError:
             raise Conflict("there is a study of this name already") from None
         self._ends.forget(study)

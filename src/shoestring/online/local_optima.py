@@ -81,15 +81,15 @@ def search(codec: Codec, score: Score, slope: ScoreWithGradient, starts: Array) 
     would lead to the same few optima, and the rivals with another choice would be lost.
     """
 
-    def allowed_score(points: Array) -> Array:
+    def score_if_allowed(points: Array) -> Array:
         values = score(points)
         if codec.space.forbidden_clauses:
             values = np.where([codec.allowed(codec.decode(point)) for point in points], values, -np.inf)
         return values
 
-    optima = ascend(starts, codec, allowed_score, slope, iterations=60, real_only=True)
+    optima = ascend(starts, codec, score_if_allowed, slope, iterations=60, real_only=True)
     best = optima[[np.argmax(score(optima))]]
-    best = search_values(best, codec, allowed_score, rounds=codec.dimensions, sweep=8)
+    best = search_values(best, codec, score_if_allowed, rounds=codec.dimensions, sweep=8)
     return _distinct(np.vstack([best, optima]), score)
 
 

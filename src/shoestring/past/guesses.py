@@ -25,7 +25,7 @@ NEAR, SD, _KEPT = 4, 0.15, 0.8
 _DRAWS = 100
 
 
-def checked_guess(codec: Codec, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def check_guess(codec: Codec, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The guess of a study: what its parameters were written with, then what is given; each value checked."""
     found = {name: value for name in codec.names for value in guess_in(codec.space[name])}
     if given is not None and not isinstance(given, Mapping):
@@ -49,12 +49,12 @@ def _legal(codec: Codec, name: str, value: Any) -> Any:
     return own
 
 
-def guessed(codec: Codec, guess: Mapping[str, Any], seed: int) -> Iterator[tuple[Config, float]]:
+def draw_guesses(codec: Codec, guess: Mapping[str, Any], seed: int) -> Iterator[tuple[Config, float]]:
     """The configurations of a guess, each with its standard deviation: 0 for the guess itself."""
     seen = set()
     for number in range(1 + NEAR if guess else 0):
         rng = generator(seed, number, "guess")
-        drawn = (_allowed(codec, _point(codec, guess, rng, near=number > 0)) for _ in range(_DRAWS))
+        drawn = (_config_at(codec, _point(codec, guess, rng, near=number > 0)) for _ in range(_DRAWS))
         config = next((one for one in drawn if one is not None and Codec.key(one) not in seen), None)
         if config is None and not number:
             raise SpaceError(f"the guess {dict(guess)} is forbidden by the space")
@@ -75,18 +75,18 @@ def _point(codec: Codec, guess: Mapping[str, Any], rng: np.random.Generator, nea
         elif axis.categorical:
             point[i] = centre if rng.random() < _KEPT else point[i]
         else:
-            point[i] = _truncated(rng, centre)
+            point[i] = _draw_truncated(rng, centre)
     return point
 
 
-def _truncated(rng: np.random.Generator, centre: float) -> float:
+def _draw_truncated(rng: np.random.Generator, centre: float) -> float:
     """A normal draw around the centre that is inside of the unit interval."""
     while not 0 <= (drawn := rng.normal(centre, SD)) <= 1:
         pass
     return drawn
 
 
-def _allowed(codec: Codec, point: Array) -> Config | None:
+def _config_at(codec: Codec, point: Array) -> Config | None:
     """The configuration at a point, on a table the nearest row; None if the space forbids it."""
     if codec.rows is not None:
         return dict(codec.rows[nearest_row(codec, point, np.ones(len(codec.rows), dtype=bool))])

@@ -12,7 +12,7 @@ from shoestring._text import one_line
 from shoestring.core.event_log import EventLog
 from shoestring.core.events import Opened
 from shoestring.core.planned import GUESS
-from shoestring.past.sources import AUTO, Past as Past
+from shoestring.past.sources import Past as Past, is_own, items_of
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.spaces.parameters import guess_in
 
@@ -67,9 +67,13 @@ class PlanMade:
             more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
             yield "left out: " + "; ".join(named + more)
 
-    def note_of_new(self, other: str, past: Past) -> str:
-        """The note of a new study, after another one. A named past that is of no use is a warning as well."""
-        if self.past and past != AUTO and all(study.problem for study in self.studies):
+    def note_of_new(self, other: str, past: Past, own: EventLog) -> str:
+        """The note of a new study, after another one. A named past that is of no use is a warning as well.
+
+        The first study of a storage has no past there, so no warning.
+        """
+        named = self.past and not all(is_own(item, own) for item in items_of(past))
+        if named and all(study.problem for study in self.studies):
             _logger.warning("%s", self.note)
         return "; ".join(filter(None, (other, self.note)))
 

@@ -25,7 +25,7 @@ from shoestring._arrays import Array
 from shoestring.core.events import LONGEST_PLAN
 from shoestring.core.planned import FIRST, GUESS
 from shoestring.past.forecasts import PastForecast
-from shoestring.past.guesses import checked_guess, guessed
+from shoestring.past.guesses import check_guess, draw_guesses
 from shoestring.past.opening import Asked, PastStudy, PlanMade
 from shoestring.past.sources import Source, described, sources
 from shoestring.spaces.codec import Codec, Config
@@ -42,7 +42,7 @@ def plan_if_new(asked: Asked) -> PlanMade:
     With several objectives, fronts of the past are candidates, where it has them.
     """
     codec, past = Codec(asked.space), asked.past
-    guess = checked_guess(codec, asked.guess)
+    guess = check_guess(codec, asked.guess)
     found = [] if past is None or asked.log.find(asked.name) is not None else sources(past, asked.log, asked.name)
     studies = [_read(source, codec, guess, asked.several) for source in found]
     entries = _entries(codec, guess, asked.seed, studies)
@@ -53,7 +53,7 @@ def _entries(
     codec: Codec, guess: Mapping[str, Any], seed: int, studies: list[PastStudy]
 ) -> tuple[Mapping[str, Any], ...]:
     """The guess and the portfolio of the past take turns."""
-    own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in guessed(codec, guess, seed)]
+    own = [{"config": config, "origin": GUESS, "sd": sd} for config, sd in draw_guesses(codec, guess, seed)]
     chosen = [{"config": config, "origin": digest, "sd": 0.0} for config, digest in _portfolio(studies)]
     mixed: list[Mapping[str, Any]] = [entry for pair in zip_longest(own, chosen) for entry in pair if entry is not None]
     return tuple(_each_once(mixed, lambda entry: Codec.key(entry["config"])))[:LONGEST_PLAN]

@@ -11,8 +11,8 @@ from shoestring.core.event_log import EventLog, gc_paused
 from shoestring.core.events import Event
 from shoestring.core.history import History
 from shoestring.errors import ReadingError, ShoestringError
-from shoestring.logs import open_log
-from shoestring.logs.addresses import hide_password
+from shoestring.logs import SqliteLog, open_log
+from shoestring.logs.addresses import hide_password, sqlite_path
 
 AUTO = "auto"
 
@@ -40,18 +40,21 @@ class Source(NamedTuple):
     problem: str = ""
 
 
+def items_of(past: Past) -> Sequence[Any]:
+    """What is in a list, or the past that is not one."""
+    return past if isinstance(past, (list, tuple)) else [past]
+
+
 def sources(past: Past, own: EventLog, name: str) -> list[Source]:
     """The studies that are meant, but for the one with this name in its own log."""
-    items: Sequence[Any] = past if isinstance(past, (list, tuple)) else [past]
     with gc_paused():
-        found = [source for item in items for source in _of(item, own, name)]
+        found = [source for item in items_of(past) for source in _of(item, own, name)]
     return list({source.digest or object(): source for source in found}.values())  # each once
 
 
 def described(past: Past) -> str:
     """Describe ``past=`` in words."""
-    items: Sequence[Any] = past if isinstance(past, (list, tuple)) else [past]
-    names = [_shown(item) for item in items]
+    names = [_shown(item) for item in items_of(past)]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -70,10 +73,18 @@ def _of(item: Any, own: EventLog, name: str) -> Iterator[Source]:
             f"past is {item!r:.80}; give a storage such as 'team.db', an ss.Study, 'auto' for the studies of the same "
             "storage, or a list of these"
         )
-    log = own if item == AUTO else open_log(item, create=False)
+    log = own if is_own(item, own) else open_log(item, create=False)
     for other in log.studies():
         if log is not own or other != name:
             yield _stored(log, other)
+
+
+def is_own(item: Any, own: EventLog) -> bool:
+    """Return whether a past is the storage of the new study itself, whose file need not be there yet."""
+    if isinstance(own, SqliteLog) and isinstance(item, (str, Path)) and item != AUTO:
+        path = sqlite_path(str(item))
+        return bool(path) and Path(path).expanduser().absolute() == own.path
+    return item is own or item == AUTO
 
 
 def _stored(log: EventLog, name: str) -> Source:

@@ -204,7 +204,7 @@ def _regret(label: str, group: list[Trace], unit: str, lowest: float) -> RegretC
     for trace in group:
         losses = np.minimum.accumulate(losses_that_count(trace.history))
         there = np.isfinite(losses)  # from the first reading that fulfils the constraints
-        played.append((trace.spent(unit)[trace.reported][there], losses[there] - lowest))
+        played.append((trace.amounts_spent(unit)[trace.reported][there], losses[there] - lowest))
     start, end = max(spent[0] for spent, _ in played), max(spent[-1] for spent, _ in played)
     grid = np.linspace(start, end, _GRID)
     rows = np.array([values[np.maximum(np.searchsorted(spent, grid, "right") - 1, 0)] for spent, values in played])

@@ -97,7 +97,7 @@ def forecast(study: Source, *, at: float = 0.5, most: int = 4, **_: Unpack[Figur
         raise MethodError(f"at is {at!r}; it must be a share of the budget, from 0 to 1")
     trace = trace_of(study)
     limit = trace.history.ledger.budget.limits()[trace.unit]
-    position = int(np.searchsorted(trace.spent(trace.unit), at * limit, side="right"))
+    position = int(np.searchsorted(trace.amounts_spent(trace.unit), at * limit, side="right"))
     then = History()
     for event in trace.events()[:position]:
         then.restore(event)

@@ -15,7 +15,7 @@ from shoestring.core.front import FrontPoint, feasible_losses, reference_point, 
 from shoestring.core.pareto import hypervolume
 from shoestring.plots.picture import Dots, Line, Panel, Picture, thin
 from shoestring.plots.plot import FigureOptions, Plot
-from shoestring.plots.spending import known_unit
+from shoestring.plots.spending import check_unit
 from shoestring.plots.style import STATE_STYLES, category, scale
 from shoestring.views.trace import Source, Trace, trace_of
 
@@ -123,7 +123,7 @@ def volume(
     objective; by default it has the worst value of each.
     """
     trace = trace_of(study)
-    unit = known_unit(trace, unit)
+    unit = check_unit(trace, unit)
     history, limit = trace.history, trace.history.ledger.budget.limits().get(unit)
     note = trace.why_empty() or ("" if history.goals.several else _ONE)
     note = note or ("" if history.front else "No reading fulfils the constraints.")
@@ -138,7 +138,7 @@ def volume(
 
 def _growth(trace: Trace, unit: str, point: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return what was spent when the front changed, and its volume then; the last volume is held until now."""
-    amounts = trace.spent(unit)[trace.reported].tolist()
+    amounts = trace.amounts_spent(unit)[trace.reported].tolist()
     places = {(trial.index, step): place for place, (trial, step, _) in enumerate(trace.history.readings)}
     found: list[FrontPoint] = []
     spent, volumes = [0.0], [0.0]

@@ -95,7 +95,7 @@ def _rung(trace: Trace, bracket: int, step: int, spans: list[Span]) -> Rung:
     failed = sum(span.how in ("failed", "lost") for span in spans)
     losses = [loss for trial in reached if trial.is_feasible(step) and (loss := trial.loss(step)) is not None]
     best = trace.history.sign * min(losses) if losses else None
-    steps = sum(trace.charged(span, "steps") for span in spans)
+    steps = sum(trace.charge_of(span, "steps") for span in spans)
     return Rung(bracket, step, len(trials), len(reached), promoted, failed, best, steps)
 
 

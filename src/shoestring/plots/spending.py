@@ -98,8 +98,8 @@ def history(
     of magnitude). ``objective`` is which of several is drawn, by default the first.
     """
     trace = by_objective(trace_of(study), objective)
-    unit = known_unit(trace, unit)
-    spent = trace.spent(unit)[trace.reported]
+    unit = check_unit(trace, unit)
+    spent = trace.amounts_spent(unit)[trace.reported]
     losses = np.array([loss for _, _, loss in trace.history.readings])
     counted = np.array(losses_that_count(trace.history))
     sign, note = trace.history.sign, trace.why_empty()
@@ -144,7 +144,7 @@ def burn_down(study: Source, **_: Unpack[FigureOptions]) -> BurnDown:
     trace = trace_of(study)
     limits = trace.history.ledger.budget.limits()
     keep = _places(len(trace.balances))
-    left = {unit: tuple(np.clip(1 - trace.spent(unit)[keep] / limit, 0, 1)) for unit, limit in limits.items()}
+    left = {unit: tuple(np.clip(1 - trace.amounts_spent(unit)[keep] / limit, 0, 1)) for unit, limit in limits.items()}
     times = trace.times()[keep]
     note = trace.why_no_runs() or ("" if times.any() else "No time was measured yet.")
     return BurnDown(trace.name, tuple(times), left, limits, note)
@@ -200,11 +200,11 @@ def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]
     trace = trace_of(study)
     if unit is None and trace.unit == "evaluations" and (trace.history.max_resource or 1) > 1:
         unit = "steps"
-    unit = known_unit(trace, unit)
+    unit = check_unit(trace, unit)
     arms: dict[int, float] = {}
     rungs: dict[int, float] = {}
     for span in trace.spans:
-        used = trace.charged(span, unit)
+        used = trace.charge_of(span, unit)
         arms[span.arm] = arms.get(span.arm, 0.0) + used
         rungs[span.goal] = rungs.get(span.goal, 0.0) + used
     best = trace.best()
@@ -220,7 +220,7 @@ def shares(study: Source, *, unit: str | None = None, **_: Unpack[FigureOptions]
     )
 
 
-def known_unit(trace: Trace, unit: str | None) -> str:
+def check_unit(trace: Trace, unit: str | None) -> str:
     if unit is not None and unit not in UNITS:
         raise BudgetError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
     return unit or trace.unit

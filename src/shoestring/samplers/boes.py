@@ -37,7 +37,7 @@ from shoestring.models.acquisition import ACQUISITIONS
 from shoestring.models.maximise import snap
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, uniform
-from shoestring.samplers.cmaes import drawn_around_best
+from shoestring.samplers.cmaes import draw_around_best
 from shoestring.samplers.gp import AcquisitionName, Surrogate, ascending, check_model_options, margin_now
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
@@ -147,7 +147,7 @@ class BOES:
             surrogate = Surrogate(history, known, self.transform, "log-ei", self.warp, margin)
         points, sources = self._candidates(history, known, surrogate, rng)
         scores = self._scores(history, known, surrogate, points, margin)
-        order, votes = self._ranked(scores)
+        order, votes = self._rank(scores)
         chosen = first_free(points, order, history)
         if chosen is None:
             return Proposal(random_config(history, rng), "random, every candidate was tried before")
@@ -167,7 +167,7 @@ class BOES:
         codec = history.codec
         draw: dict[Source, Callable[[int], Array]] = {
             "tpe": lambda m: TPE(startup=self.startup, fit_at=self.fit_at).drawn(history, rng, m),
-            "cma": lambda m: drawn_around_best(codec.choices, known.points, known.losses, rng, m),
+            "cma": lambda m: draw_around_best(codec.choices, known.points, known.losses, rng, m),
             "latin": lambda m: latin(rng, m, codec.dimensions),
             "random": lambda m: uniform(history, rng, m),
             "local": lambda m: around(known.points[ascending(known.losses)[:5]], rng, m, codec),
@@ -197,7 +197,7 @@ class BOES:
                 scores[model] = acquire(mean, sd, best - margin)[0]
         return scores
 
-    def _ranked(self, scores: dict[str, Array]) -> tuple[Codes, dict[int, int]]:
+    def _rank(self, scores: dict[str, Array]) -> tuple[Codes, dict[int, int]]:
         """The candidates from best to worst (Algorithm 5, line 5), and how many models have one first."""
         total = mean_ranks(list(scores.values()))
         votes = Counter(int(values.argmax()) for values in scores.values())

@@ -76,10 +76,10 @@ def around(
     step = np.maximum(size, cells) * rng.standard_normal((m, d))
     fresh, inactive = rng.random((m, d)), np.isnan(points)
     moved = np.where((codec.choices > 0) | inactive, fresh, points + step)
-    return _reflected(np.where(move, moved, np.where(inactive, fresh, points)))
+    return _reflect(np.where(move, moved, np.where(inactive, fresh, points)))
 
 
-def _reflected(points: Array) -> Array:
+def _reflect(points: Array) -> Array:
     """A point outside the cube, mirrored at its border."""
     folded = np.abs(points) % 2.0
     return np.where(folded > 1, 2 - folded, folded)

@@ -65,13 +65,13 @@ class CMAES:
         own = np.isin(known.arms, history.cached("arms of generations", _Proposed).update(history))
         first = np.ones_like(own) if own.all() else ~own
         initial = promising(embed(known.points[first]), known.losses[first])
-        strategy = self._updated(initial, embed(known.points[own]), known.losses[own])
-        point = embed.points(_drawn(strategy, rng)[None])[0]
+        strategy = self._update(initial, embed(known.points[own]), known.losses[own])
+        point = embed.points(_draw(strategy, rng)[None])[0]
         reason = f"from the distribution of generation {strategy.generation + 1}"
         state = _Generation(strategy.generation)
         return Proposal(history.codec.decode(point), reason, {"step": known.step}, state)
 
-    def _updated(self, initial: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
+    def _update(self, initial: tuple[Array, float, Array], moved: Array, losses: Array) -> Any:
         """The strategy after an update by each complete generation of its own arms."""
         from cmaes import CMA
 
@@ -104,7 +104,7 @@ class _Proposed:
         return self._arms
 
 
-def _drawn(strategy: Any, rng: np.random.Generator) -> Array:
+def _draw(strategy: Any, rng: np.random.Generator) -> Array:
     """A point of the strategy's distribution, drawn again while it lies outside of the cube."""
     strategy.reseed_rng(int(rng.integers(2**31)))
     for _ in range(20):
@@ -132,7 +132,7 @@ def promising(moved: Array, losses: Array) -> tuple[Array, float, Array]:
     return mean / scale, sigma / scale, covariance
 
 
-def drawn_around_best(choices: Codes, points: Array, losses: Array, rng: np.random.Generator, m: int) -> Array:
+def draw_around_best(choices: Codes, points: Array, losses: Array, rng: np.random.Generator, m: int) -> Array:
     """m points of the normal distribution around the best arms. Shape (m, d)."""
     embed = columns_of(choices)
     mean, sigma, covariance = promising(embed(points), losses)

@@ -107,7 +107,7 @@ class TPE:
         if self.random_fraction and rng.random() < self.random_fraction:
             return Proposal(random_config(history, rng), f"random, as {self.random_fraction:.0%} are")
         good, bad = self._split(seen, step)
-        likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
+        likely, unlikely = self._fit(seen.points[good], seen.points[bad], history)
         source = self._density(seen.points[good], history, self.bandwidth_factor)
         points, scores = self._candidates(source, likely, unlikely, history.codec, rng)
         order = (-scores).argsort(kind="stable")
@@ -128,7 +128,7 @@ class TPE:
         if not step:
             return np.array([codec.sample_point(rng) for _ in range(m)]).reshape(m, codec.dimensions)
         good, bad = self._split(seen, step)
-        likely, unlikely = self._fitted(seen.points[good], seen.points[bad], history)
+        likely, unlikely = self._fit(seen.points[good], seen.points[bad], history)
         points = likely.sample(rng, m * self.candidates, self.multivariate)
         scores = likely.log_density(points) - unlikely.log_density(points)
         best = scores.reshape(m, self.candidates).argmax(axis=1)
@@ -146,7 +146,7 @@ class TPE:
         compared[good] = False
         return good, np.flatnonzero(compared)
 
-    def _fitted(self, good: Array, bad: Array, history: History) -> tuple[Parzen, Parzen]:
+    def _fit(self, good: Array, bad: Array, history: History) -> tuple[Parzen, Parzen]:
         choices, edges = history.codec.choices, _edges(history)
         h = np.where(choices, _SHARED_BAD, _NARROWER * _bandwidths(good, edges, self.bandwidth))
         return self._density(good, history), fit(bad, choices, edges, h, np.ones(len(bad)), _PRIOR)

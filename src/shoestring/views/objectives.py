@@ -10,7 +10,7 @@ import numpy as np
 from shoestring.core.goals import Goals, number_of
 from shoestring.core.history import History
 from shoestring.core.readings import Reading
-from shoestring.core.recommendation import feasible_part, recommended
+from shoestring.core.recommendation import feasible_part, recommend
 from shoestring.core.weighing import with_losses
 from shoestring.errors import MethodError
 from shoestring.views.trace import Trace
@@ -45,7 +45,7 @@ def _project(history: History, objective: str) -> History:
     view.opened = replace(view.opened, recommend=rule)
     for trial in view.trials:
         trial.readings = {step: _by(reading, objective) for step, reading in trial.readings.items()}
-        trial.recommended = recommended(rule, feasible_part(trial) or trial.losses)
+        trial.recommended = recommend(rule, feasible_part(trial) or trial.losses)
     feasible = [reading for reading in view.readings if reading[0].is_feasible(reading[1])]
     view.lowest = min(feasible, key=lambda reading: reading[2], default=None)
     return view

@@ -45,7 +45,7 @@ def accounts(trace: Trace) -> list[Account]:
             continue
         parts: dict[str, float] = defaultdict(float)
         for span in trace.spans:
-            parts[trace.history.trials[span.trial].state] += trace.charged(span, unit)
+            parts[trace.history.trials[span.trial].state] += trace.charge_of(span, unit)
         on: dict[str, float] = {state: parts[state] for state in STATES if parts[state]}
         committed = {"steps": float(ledger.committed_steps), "cost": ledger.reserved}.get(unit, 0.0)
         left = ledger.free(unit) if unit in limits else None
@@ -89,7 +89,7 @@ def turning_points(trace: Trace, most: int = 12) -> list[TurningPoint]:
         return []
     bests = _new_bests(trace)
     chosen = sorted({0, len(trace.spans) - 1, *sorted(bests)[-most:]})
-    limit, spent = trace.history.ledger.budget.limits()[trace.unit], trace.spent(trace.unit)
+    limit, spent = trace.history.ledger.budget.limits()[trace.unit], trace.amounts_spent(trace.unit)
     points = []
     for index in chosen:
         span = trace.spans[index]

@@ -135,10 +135,10 @@ class Trace:
         running, since = self._open.get(span.trial, (None, 0.0))
         return span.charged[2] + (self._seconds - since if running is span else 0.0)
 
-    def charged(self, span: Span, unit: str) -> float:
+    def charge_of(self, span: Span, unit: str) -> float:
         return self.seconds(span) if unit == "seconds" else span.charged[UNITS.index(unit)]
 
-    def spent(self, unit: str) -> Array:
+    def amounts_spent(self, unit: str) -> Array:
         """Return the amount spent of a unit after each event."""
         return np.array([row[UNITS.index(unit) + 1] for row in self.balances])
 

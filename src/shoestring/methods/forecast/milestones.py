@@ -7,6 +7,9 @@ from functools import lru_cache
 from shoestring.core.history import History
 from shoestring.methods.learning_curves import remaining_steps, steps_are_free
 
+# No configuration gets more than this part of what is left before it is compared with others.
+_PARTS = 40
+
 
 @lru_cache
 def milestones(last: int, first: int = 1) -> tuple[int, ...]:
@@ -36,22 +39,22 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
     """
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
-    return max(_further(history, last, 40) if 2 * len(history.arms) < startup else 1, trusted)
+    return max(_further(history, last) if 2 * len(history.arms) < startup else 1, trusted)
 
 
 def first_step_compared(history: History, last: int, trusted: int) -> int:
     """Return how far a planned configuration is trained first, and the random ones that it is compared with."""
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
-    return max(_further(history, last, 20), trusted)
+    return max(_further(history, last), trusted)
 
 
-def _further(history: History, last: int, parts: int) -> int:
+def _further(history: History, last: int) -> int:
     """Return how far half of the random configurations go, so that something can contradict early readings that
     mislead.
 
-    A ninth of a full training but at least two steps, and at most a fixed share of what is left. With
-    40, all of them together get about an eighth of the budget at most.
+    A ninth of a full training but at least two steps, and at most a fixed share of what is left: all of them together
+    get about an eighth of the budget at most.
     """
-    most = min(max(2, last / 9), remaining_steps(history) / parts) if last > 4 else 1
+    most = min(max(2, last / 9), remaining_steps(history) / _PARTS) if last > 4 else 1
     return max((m for m in milestones(last) if m <= most), default=1)
