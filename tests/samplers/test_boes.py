@@ -292,8 +292,8 @@ class TestBOES:
             "c": np.array([0.0, 8.0, 9.0, 7.0]),
             "d": np.array([0.0, 8.0, 9.5, 9.0]),
         }
-        by_rank, _ = BOES(models=("gp",))._ranked(scores)
-        by_vote, votes = BOES.thesis()._ranked(scores)
+        by_rank, _ = BOES(models=("gp",))._rank(scores)
+        by_vote, votes = BOES.thesis()._rank(scores)
         assert by_rank[0] == 1  # everyone's second
         assert votes == {0: 2, 2: 2}
         assert by_vote[0] == 0  # as many votes as 2, and better ranks

@@ -12,7 +12,7 @@
     python benchmarks/defaults.py --table recommendation  # which reading to recommend, by test values
     python benchmarks/defaults.py --table retraining      # what is recommended, trained again
     python benchmarks/defaults.py --table black-boxes     # objectives that return one number
-    python benchmarks/defaults.py --table noisy           # the same with noise in each reading
+    python benchmarks/defaults.py --table noisy           # the same with noise in each reading, 40 seeds
     python benchmarks/defaults.py --table failures        # parts of the space fail
     python benchmarks/defaults.py --table demo            # the network of `shoestring demo`
     python benchmarks/defaults.py --quick --json
