@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from benchmarks.harness.common import Options
+from benchmarks.harness.kept import Missing
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.early_readings import ours
 from benchmarks.tasks.yahpo_lcbench import Array, names, references
@@ -20,27 +22,32 @@ BLIND = "blind to prices"
 def table(options: Options) -> list[Row]:
     """Seconds: the default, and what it needs for the regret that it has when it is blind to prices."""
     tasks, trainings = (names()[::9], TRAININGS[1:3]) if options.quick else (names(), TRAININGS)
-    compared = [n for n in COMPARED if n in trainings]
     seeing = _regrets("auto", tasks, trainings, options.seeds)
-    blind = _regrets(BLIND, tasks, compared, options.seeds)
+    blind = _regrets(BLIND, tasks, [n for n in COMPARED if n in trainings], options.seeds)
     rows = []
-    for b, n in enumerate(compared):
-        same = seeing[:, trainings.index(n)]
-        rows.append(row(f"auto, {n} trainings: regret", same.tolist()))
-        rows.append(row(f"{BLIND}, {n} trainings: regret", blind[:, b].tolist()))
-        rows.append(row(f"auto - {BLIND}, {n} trainings", (same - blind[:, b]).tolist()))
-        rows.append(share_of_seconds(f"share of seconds, {n} trainings", trainings, n, seeing, blind[:, b]))
+    for n in sorted(seeing.keys() & blind.keys()):
+        rows.append(row(f"auto, {n} trainings: regret", seeing[n].tolist()))
+        rows.append(row(f"{BLIND}, {n} trainings: regret", blind[n].tolist()))
+        rows.append(row(f"auto - {BLIND}, {n} trainings", (seeing[n] - blind[n]).tolist()))
+        if len(seeing) > 1:
+            by_budget = np.stack(list(seeing.values()), axis=1)
+            rows.append(share_of_seconds(f"share of seconds, {n} trainings", list(seeing), n, by_budget, blind[n]))
     return rows
 
 
-def _regrets(method: str, tasks: Sequence[str], trainings: Sequence[int], seeds: int) -> Array:
-    """Mean regrets over the tasks, of the shape (seeds, budgets)."""
-    found = [[_of(method, task, seed, trainings) for seed in range(seeds)] for task in tasks]
-    return np.asarray(np.mean(found, axis=0))
+def _regrets(method: str, tasks: Sequence[str], trainings: Sequence[int], seeds: int) -> dict[int, Array]:
+    """Mean regrets over the tasks by seed, (seeds,), for each budget of which no run is missing."""
+    found = {}
+    for n in trainings:
+        with suppress(Missing):
+            runs = [[_regret(method, task, seed, n) for seed in range(seeds)] for task in tasks]
+            found[n] = np.asarray(np.mean(runs, axis=0))
+    return found
 
 
-def _of(method: str, task: str, seed: int, trainings: Sequence[int]) -> list[float]:
-    return [references()[task].regret(error) for error in ours.errors(method, task, seed, "seconds", trainings)]
+def _regret(method: str, task: str, seed: int, trainings: int) -> float:
+    (error,) = ours.errors(method, task, seed, "seconds", [trainings])
+    return references()[task].regret(error)
 
 
 def share_of_seconds(name: str, trainings: Sequence[int], budget: int, seeing: Array, blind: Array) -> Row:
