@@ -60,27 +60,22 @@ class Feasibility:
         ]
 
     def _process(self, known: TrainingSet, found: Array, bound: float, kept: dict[bytes, Parameters]) -> _Bounded:
-        from shoestring.models.gaussian_process import Process
+        """The process of one constraint. Its parameters are cached by the content they were fitted to."""
+        from shoestring.models.gaussian_process import Process, learned  # here because SciPy loads slowly
 
         there = np.flatnonzero(~np.isnan(found))
         points, found = known.points[there], found[there]
-        n = refit_size(len(there))
         scores = tame(np.append(found, bound))
         chosen = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_KNOWN)  # those near the bound say most about it
-        Z, y = self.embed(points[chosen]), scores[:-1][chosen]
-        parameters = self._learned(points[:n], tame(np.append(found[:n], bound)), kept)
-        return _Bounded(Process.given(Z, y, self.embed.axis, parameters), float(scores[-1]))
-
-    def _learned(self, points: Array, scores: Array, kept: dict[bytes, Parameters]) -> Parameters:
-        """The parameters of a process; cached by the content it was fitted to. The last score is that of the bound."""
-        from shoestring.models.gaussian_process import learned
-
-        key = blake2b(points.tobytes() + scores.tobytes(), digest_size=16).digest()
+        n = refit_size(len(there))
+        fitted, at = points[:n], tame(np.append(found[:n], bound))
+        key = blake2b(fitted.tobytes() + at.tobytes(), digest_size=16).digest()
         if key not in kept:
             kept.clear()
-            few = thinned(np.abs(scores[:-1] - scores[-1]), _MOST_LEARNED_FROM)
-            kept[key] = learned(self.embed(points[few]), scores[:-1][few], self.embed.axis)
-        return kept[key]
+            few = thinned(np.abs(at[:-1] - at[-1]), _MOST_LEARNED_FROM)
+            kept[key] = learned(self.embed(fitted[few]), at[:-1][few], self.embed.axis)
+        process = Process.given(self.embed(points[chosen]), scores[:-1][chosen], self.embed.axis, kept[key])
+        return _Bounded(process, float(scores[-1]))
 
     def is_likely(self, Z: Array) -> Mask:
         """Return which embedded points are more likely to fulfil the constraints than not. Shape (m, D) to (m,)."""
