@@ -11,7 +11,7 @@ from shoestring.core.events import Granted
 from shoestring.core.history import History
 from shoestring.errors import MethodError
 from shoestring.logs import MemoryLog
-from shoestring.samplers import gp
+from shoestring.samplers import surrogate
 from shoestring.testing import Playground
 from shoestring.testing.laws import check_budget_law
 
@@ -130,8 +130,8 @@ def test_a_batch_fits_a_model_once(monkeypatch):
     study = ss.Study({"x": (0.0, 1.0), "y": (0.0, 1.0)}, budget="60 evaluations", method="gp")
     for grant in study.ask(16):
         study.tell(grant, grant.config["x"] ** 2 + grant.config["y"])
-    fits, real = [], gp._base
-    monkeypatch.setattr(gp, "_base", lambda *given: (fits.append(given[3:]), real(*given))[1])
+    fits, real = [], surrogate._base
+    monkeypatch.setattr(surrogate, "_base", lambda *given: (fits.append(given[3:]), real(*given))[1])
     assert len({tuple(grant.config.values()) for grant in study.ask(8)}) == 8
     assert len(fits) == len(set(fits)) <= 2, "each of the two kinds of process that it uses is fitted once"
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
 
 import shoestring as ss
-from shoestring.errors import SpaceError
+from shoestring.errors import SpaceError, StudyNotFound
 from shoestring.integrations.hydra_sweep import as_override, parameters_of
 from shoestring.spaces.definition import space
 
@@ -114,8 +115,11 @@ def test_the_program_trains_once_without_multirun(folder):
 def test_a_sweep_that_is_killed_goes_on_when_it_is_run_again(folder):
     command = [sys.executable, "train.py", "-m", "hydra.sweeper.seed=3"]
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, "STEP": "0.05"}, stdout=subprocess.DEVNULL)
-    while process.poll() is None and not ((folder / "shoestring.db").exists() and stored(folder).spent.steps > 9):
+    spent = 0.0
+    while process.poll() is None and spent <= 9:
         time.sleep(0.05)
+        with suppress(StudyNotFound):  # the file is there before its first study is
+            spent = stored(folder).spent.steps if (folder / "shoestring.db").exists() else 0.0
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert stored(folder).spent.steps < 40

@@ -14,7 +14,7 @@ from shoestring.models.forests import FORESTS, forest
 from shoestring.models.gaussian_process import Parameters, Process, _negative_log_posterior, learned, prior
 from shoestring.models.kernels import Kernel
 from shoestring.models.warping import Warp
-from shoestring.samplers.gp import AcquisitionName
+from shoestring.samplers.surrogate import AcquisitionName
 
 AXIS = np.array([0, 1, 1, 2])
 

@@ -13,7 +13,7 @@ from shoestring.errors import MethodError
 from shoestring.models.maximise import climb, neighbours, snap
 from shoestring.problems import CurveTable, Synthetic
 from shoestring.samplers import BOES, CMAES, TPE, GaussianProcess, Random
-from shoestring.samplers.gp import Surrogate
+from shoestring.samplers.surrogate import Surrogate
 from shoestring.samplers.training import refit_size, scaled, training_set
 from shoestring.schedulers import ASHA, Full
 from shoestring.spaces.codec import Codec

@@ -12,8 +12,8 @@ from shoestring.core.randomness import generator
 from shoestring.errors import MethodError
 from shoestring.models.kernels import Kernel
 from shoestring.samplers import GaussianProcess, Random, gp
-from shoestring.samplers.gp import Surrogate
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
+from shoestring.samplers.surrogate import Surrogate
 from shoestring.samplers.training import scaled, training_set
 from shoestring.schedulers import Full
 from shoestring.views.trace import trace_of
@@ -117,7 +117,7 @@ class TestNoise:
             return int(np.isin(points, (0.0, 1.0)).sum())
 
         by_gain = on_bounds()
-        monkeypatch.setattr(gp, "_NOISY", np.inf)
+        monkeypatch.setattr("shoestring.samplers.surrogate._NOISY", np.inf)
         assert by_gain < on_bounds()
 
     def test_the_rule_best_is_the_raw_reading(self):

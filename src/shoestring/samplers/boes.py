@@ -38,9 +38,10 @@ from shoestring.models.maximise import snap
 from shoestring.models.threads import one_thread
 from shoestring.samplers.candidates import around, embedding, first_free, latin, open_points, uniform
 from shoestring.samplers.cmaes import draw_around_best
-from shoestring.samplers.gp import AcquisitionName, Surrogate, ascending, check_model_options, margin_now
+from shoestring.samplers.gp import check_model_options, margin_now
 from shoestring.samplers.ranking import fitted_forest, mean_ranks
 from shoestring.samplers.simple import first_design
+from shoestring.samplers.surrogate import AcquisitionName, Surrogate, ascending
 from shoestring.samplers.tpe import TPE
 from shoestring.samplers.training import FitAt, TrainingSet, Transform, training_set
 

@@ -2,7 +2,7 @@
 
 The process of the curves has one length for all axes, fitted to recorded tables, and chooses from a pool. Where ends
 are smooth in the configuration, a process that learns a length for each axis and climbs its acquisition
-(``samplers/gp.py``) finds better ones. Where a configuration is rounded to a recorded or coarse one, what it finds are
+(``samplers/surrogate.py``) finds better ones. Where a configuration is rounded to a recorded or coarse one, what it finds are
 copies of good ones. So its share of the new configurations falls with the share of copies among its own:
 configurations with the very readings of another one.
 """
@@ -18,7 +18,8 @@ from shoestring.methods.forecast.proposals import New
 from shoestring.methods.forecast.state import ForecastState
 from shoestring.models.maximise import snap
 from shoestring.samplers.candidates import first_free, latin
-from shoestring.samplers.gp import Surrogate, ascending, margin_now
+from shoestring.samplers.gp import margin_now
+from shoestring.samplers.surrogate import Surrogate, ascending
 from shoestring.samplers.training import TrainingSet
 
 # The process is fitted to at most this many configurations, from at least so few.
