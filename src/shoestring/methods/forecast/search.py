@@ -2,8 +2,8 @@
 
 The process of the curves has one length for all axes, fitted to recorded tables, and chooses from a pool. Where ends
 are smooth in the configuration, a process that learns a length for each axis and climbs its acquisition
-(``samplers/surrogate.py``) finds better ones. Where a configuration is rounded to a recorded or coarse one, what it finds are
-copies of good ones. So its share of the new configurations falls with the share of copies among its own:
+(``samplers/surrogate.py``) finds better ones. Where a configuration is rounded to a recorded or coarse one, what it
+finds are copies of good ones. So its share of the new configurations falls with the share of copies among its own:
 configurations with the very readings of another one.
 """
 
