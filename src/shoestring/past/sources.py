@@ -41,7 +41,7 @@ class Source(NamedTuple):
 
 
 def items_of(past: Past) -> Sequence[Any]:
-    """What is in a list, or the past that is not one."""
+    """List the sources of a past; a past that is not a list is the only one."""
     return past if isinstance(past, (list, tuple)) else [past]
 
 
