@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.linear_model import Ridge, SGDClassifier
-from sklearn.model_selection import GroupKFold, RandomizedSearchCV, cross_val_score
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.model_selection import GroupKFold, RandomizedSearchCV, cross_val_score, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -175,6 +176,122 @@ def test_groups_weights_and_scoring():
     assert search.best_score_ < 0
 
 
+CLASSIFIER = LogisticRegression(max_iter=5000)
+SCORING = {"accuracy": "accuracy", "cost": "neg_log_loss"}
+
+
+def split_scores(search, name, row):
+    return np.array([search.cv_results_[f"split{split}_test_{name}"][row] for split in range(search.n_splits_)])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "space", "options"),
+    [
+        (CLASSIFIER, {"C": ss.log(1e-4, 1e2)}, {"method": "asha"}),
+        (CLASSIFIER, {"C": ss.log(1e-4, 1e2)}, {"n_jobs": 2, "scoring": list(SCORING.values())}),
+        (CLASSIFIER, {"C": ss.log(1e-4, 1e2)}, {"resource": "n_samples"}),
+        (
+            SGDClassifier(loss="log_loss", random_state=0),
+            {"alpha": ss.log(1e-6, 1.0)},
+            {"resource": "partial_fit", "max_resource": 9, "method": "asha"},
+        ),
+    ],
+    ids=["folds", "jobs", "n_samples", "partial_fit"],
+)
+def test_several_scorers_have_the_columns_of_a_random_search(estimator, space, options):
+    scoring = options.get("scoring", SCORING)
+    names, tuned = list(scoring), list(scoring)[1]
+    arguments = {"budget": 6, "cv": 3, "random_state": 0, "scoring": scoring, "refit": tuned, **options}
+    ours = BudgetSearchCV(estimator, space, **arguments).fit(X, Y)
+    theirs = RandomizedSearchCV(
+        LogisticRegression(max_iter=5000),
+        {"C": [0.1, 1.0]},
+        n_iter=2,
+        cv=3,
+        scoring=scoring,
+        refit=tuned,
+        random_state=0,
+    ).fit(X, Y)
+    results, whole = ours.cv_results_, ours.cv_results_["n_resources"].max()
+    parts = {key for key in results if "_test_" in key}
+    assert parts == {key for key in theirs.cv_results_ if "_test_" in key}
+    assert ours.multimetric_
+    assert ours.scorer_.keys() == theirs.scorer_.keys()
+    for name in names:
+        means = [np.nanmean(split_scores(ours, name, row)) for row in range(len(results["params"]))]
+        assert np.allclose(means, results[f"mean_test_{name}"])
+        complete = np.flatnonzero(results["n_resources"] == whole)
+        first = complete[np.argmax(results[f"mean_test_{name}"][complete])]
+        assert results[f"rank_test_{name}"][first] == 1
+    assert ours.best_index_ == int(np.argmin(results[f"rank_test_{tuned}"]))
+    assert ours.best_score_ == results[f"mean_test_{tuned}"][ours.best_index_] < 0
+    assert np.isclose(ours.score(X, Y), ours.scorer_[tuned](ours.best_estimator_, X, Y))
+    assert ours.study_.best.value == max(value for _, _, value in readings_of(ours.study_))
+    assert ours.study_.verify()
+
+
+def readings_of(study):
+    return [(trial.index, step, reading.value) for trial in study.trials for step, reading in trial.readings.items()]
+
+
+def test_a_candidate_that_is_paused_and_resumed_keeps_the_scores_of_all_its_folds():
+    """Every fold, and every mean in the study, is that of one uninterrupted cross-validation."""
+    search = BudgetSearchCV(
+        CLASSIFIER, {"C": ss.log(1e-4, 1e2)}, budget=6, cv=4, method="asha", random_state=0,
+        scoring=SCORING, refit="accuracy",
+    ).fit(X, Y)  # fmt: skip
+    grants = Counter(grant.trial for grant in search.study_.history.grants)
+    resumed = [row for row, trial in enumerate(search.study_.trials) if trial.step == 4 and grants[trial.index] > 1]
+    assert resumed
+    for row in resumed:
+        model = LogisticRegression(max_iter=5000, **search.cv_results_["params"][row])
+        expected = cross_validate(model, X, Y, cv=4, scoring=SCORING)
+        for name in SCORING:
+            assert np.allclose(split_scores(search, name, row), expected[f"test_{name}"])
+        readings = search.study_.trials[row].readings
+        for step in range(1, 5):
+            assert np.isclose(readings[step].value, expected["test_accuracy"][:step].mean())
+            assert np.isclose(readings[step].metrics["mean_test_cost"], expected["test_cost"][:step].mean())
+
+
+def test_a_scorer_that_fails_leaves_its_score_out_unless_it_is_tuned():
+    def scarce(model, A, b):
+        if model.C < 0.1:
+            raise ValueError("too little")
+        return 1.0
+
+    arguments = {"budget": 4, "cv": 2, "method": "random", "random_state": 0}
+    scoring = {"accuracy": "accuracy", "scarce": scarce}
+    search = BudgetSearchCV(CLASSIFIER, {"C": ss.log(1e-3, 1e2)}, scoring=scoring, refit="accuracy")
+    with pytest.warns(UserWarning, match="'scarce' failed: ValueError: too little; its score is NaN"):
+        search.set_params(**arguments).fit(X, Y)
+    missing = np.array([params["C"] < 0.1 for params in search.cv_results_["params"]])
+    assert 0 < missing.sum() < len(missing)
+    assert (np.isnan(search.cv_results_["mean_test_scarce"]) == missing).all()
+    assert not np.isnan(search.cv_results_["mean_test_accuracy"]).any()
+    with pytest.warns(FitFailedWarning, match="'scarce' failed: ValueError: too little"):
+        search.set_params(refit="scarce").fit(X, Y)
+    failed = [params["C"] < 0.1 for params in search.cv_results_["params"]]
+    assert (np.isnan(search.cv_results_["mean_test_accuracy"]) == failed).all()
+    with pytest.raises(ValueError, match="too little"):
+        search.set_params(error_score="raise").fit(X, Y)
+
+
+def test_a_function_can_have_several_scores_and_choose_the_best():
+    def scores(model, A, b):
+        return {"right": model.score(A, b), "small": -model.C}
+
+    arguments = {"budget": 3, "cv": 2, "random_state": 0}
+    search = BudgetSearchCV(SVC(), SPACE, scoring=scores, refit="small", **arguments).fit(X, Y)
+    assert search.multimetric_
+    assert search.best_score_ == -search.best_params_["C"]
+    assert search.score(X, Y) == -search.best_params_["C"]
+    chosen = BudgetSearchCV(SVC(), SPACE, refit=lambda results: len(results["params"]) - 1, **arguments).fit(X, Y)
+    assert chosen.best_params_ == chosen.cv_results_["params"][-1]
+    assert chosen.best_params_["C"] == chosen.best_estimator_.C
+    assert not hasattr(chosen, "best_score_")
+
+
 class Fragile(LinearDiscriminantAnalysis):
     def fit(self, X, y):
         if self.tol > 0.5:
@@ -202,7 +319,11 @@ def test_failures():
         ({"resource": "partial_fit"}, MethodError, "SVC does not have"),
         ({"resource": "epochs"}, MethodError, "'n_samples', 'partial_fit' or a parameter"),
         ({"resource": "kernel"}, MethodError, "max_resource is 'rbf'"),
-        ({"scoring": ["accuracy", "f1"]}, MethodError, "one metric"),
+        ({"scoring": ["accuracy", "f1"]}, MethodError, "scores accuracy, f1, and refit is True: .* refit='accuracy'"),
+        ({"scoring": ["accuracy", "f1"], "refit": "f2"}, MethodError, "refit is 'f2'"),
+        ({"scoring": {"a": "accuracy"}, "refit": np.argmax}, MethodError, "scores a, and refit is <function argmax"),
+        ({"scoring": lambda *_: {"a": 1.0, "b": 2.0}}, MethodError, "scores a, b, and refit is True"),
+        ({"scoring": lambda *_: np.nan}, MethodError, "no candidate has a usable score; the first: .*nan"),
         ({"space": {"C": stats.expon()}}, SpaceError, "expon"),
         ({"method": "hyperban"}, MethodError, "hyperband"),
         ({"past": "auto"}, MethodError, "has no storage"),

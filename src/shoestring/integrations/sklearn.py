@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, get_tags, indexable
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from shoestring.core.budget import Budget
@@ -37,12 +35,18 @@ from shoestring.core.grants import Grant
 from shoestring.core.readings import Reading
 from shoestring.core.workers import ticks
 from shoestring.errors import MethodError
+from shoestring.integrations.sklearn_evaluation import (
+    ONLY_SCORE,
+    PARTS,
+    Evaluation,
+    Fit,
+    fit_and_score,
+    train_estimator,
+)
 from shoestring.integrations.sklearn_results import cv_results
 from shoestring.spaces.configspace import ConfigSpace
 from shoestring.study import Study
 
-# Into how many parts samples, or the values of a parameter, are divided.
-_PARTS = 27
 # After this many failures without a success, the search ends.
 _MOST_FAILURES = 10
 
@@ -58,6 +62,10 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
     ``cv``, ``scoring``, ``refit``, ``random_state``, ``error_score`` and ``verbose`` are the same as for
     ``RandomizedSearchCV``. ``past`` are earlier studies, such as ``[search.study_]`` or a storage, and ``guess`` has
     values that have worked before, as for :func:`~shoestring.tune`.
+
+    Of several scorers, a list or a mapping, ``refit`` names the one that is tuned; the others are in ``cv_results_``,
+    and in the readings of the study as ``mean_test_NAME``. With one scorer ``refit`` can be a function of
+    ``cv_results_`` that returns the row of the best candidate.
 
     After ``fit`` there are ``best_params_``, ``best_score_``, ``best_estimator_`` and ``cv_results_`` as scikit-learn
     has them, and ``study_``, the study. A candidate that did not get the whole resource ranks after those that did;
@@ -85,7 +93,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         method: str | Method = "auto",
         scoring: Any = None,
         n_jobs: int | None = None,
-        refit: bool = True,
+        refit: Any = True,
         cv: Any = None,
         random_state: Any = None,
         error_score: float | str = np.nan,
@@ -108,21 +116,31 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> BudgetSearchCV:
         """Search, and fit the best estimator to all data. ``params`` are routed as in ``RandomizedSearchCV``."""
-        if not isinstance(self.scoring, (str, type(None))) and not callable(self.scoring):
-            raise MethodError(f"scoring is {self.scoring!r}; one metric is tuned: give its name or a scorer")
-        self.scorer_, _ = self._get_scorers()
+        scorer, _ = self._get_scorers()
+        # Of several scorers this is one object that shares their predictions, and users expect a dict.
+        self.scorer_ = getattr(scorer, "_scorers", scorer)
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(cv.split(X, y, **routed.splitter.split))
-        self.n_splits_, self.multimetric_ = len(splits), False
-        evaluation = _Evaluation(
-            clone(self.estimator), X, y, splits, self.scorer_, dict(routed.estimator.fit), dict(routed.scorer.score),
-            self.resource, self._largest(), _seed(self.random_state),
+        self.n_splits_ = len(splits)
+        evaluation = Evaluation(
+            clone(self.estimator), X, y, splits, scorer, self.refit, dict(routed.estimator.fit),
+            dict(routed.scorer.score), self.resource, self._largest(), _seed(self.random_state),
         )  # fmt: skip
         self._search(evaluation)
         self._refit(X, y, routed.estimator.fit)
         return self
+
+    def _check_refit_for_multimetric(self, scores: Iterable[str]) -> None:
+        """Refuse several scores without the name of the one that is tuned. scikit-learn calls this."""
+        names = list(scores)
+        if isinstance(self.refit, str) and self.refit in names:
+            return
+        raise MethodError(
+            f"scoring has the scores {', '.join(names)}, and refit is {self.refit!r}: one of them is tuned, "
+            f"so give its name, such as refit={names[0]!r}"
+        )
 
     def _largest(self) -> int:
         """The largest value of the resource; for folds and passes, the number of steps."""
@@ -130,18 +148,18 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         if self.resource == "partial_fit" and not hasattr(self.estimator, "partial_fit"):
             raise MethodError(f"resource is 'partial_fit', which {type(self.estimator).__name__} does not have")
         if self.resource in ("folds", "n_samples"):
-            return self.n_splits_ if self.resource == "folds" else _PARTS
+            return self.n_splits_ if self.resource == "folds" else PARTS
         if self.resource != "partial_fit" and self.resource not in known:
             raise MethodError(
                 f"resource is {self.resource!r}; it is 'folds', 'n_samples', 'partial_fit' or a parameter of the "
                 f"estimator, such as 'n_estimators'; it has {', '.join(sorted(known))}"
             )
-        largest = self.max_resource or (_PARTS if self.resource == "partial_fit" else known[self.resource])
+        largest = self.max_resource or (PARTS if self.resource == "partial_fit" else known[self.resource])
         if not isinstance(largest, (int, np.integer)) or isinstance(largest, bool) or largest < 1:
             raise MethodError(f"max_resource is {largest!r}; it is the largest {self.resource}, a whole number from 1")
         return int(largest)
 
-    def _search(self, evaluation: _Evaluation) -> None:
+    def _search(self, evaluation: Evaluation) -> None:
         space, values = _name_choices(self.space)
         if self.past == "auto":
             raise MethodError("past is 'auto', and this search has no storage: name one, or give [other_search.study_]")
@@ -154,11 +172,13 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         )  # fmt: skip
         jobs = effective_n_jobs(self.n_jobs)
         batch = max(1, jobs if self.resource == "folds" else math.ceil(jobs / self.n_splits_))
-        candidates: dict[int, list[_Fit]] = {}
+        candidates: dict[int, list[Fit]] = {}
+        self.multimetric_ = isinstance(self.scorer_, dict)
         with Parallel(n_jobs=self.n_jobs) as parallel:
             while grants := self.study_.ask(batch):
                 tasks = [task for grant in grants for task in evaluation.tasks(grant, _decode(grant.config, values))]
-                done = parallel(delayed(_fit)(*task) for task in tasks)
+                done = parallel(delayed(fit_and_score)(*task) for task in tasks)
+                self._check_scores(done)
                 for grant in grants:
                     fits = [fit for fit in done if fit.trial == grant.trial]
                     self._tell(grant, fits, evaluation, candidates.setdefault(grant.trial, []))
@@ -168,12 +188,26 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
         self._warn()
         trials = self.study_.trials
         configs = [_decode(trial.config, values) for trial in trials]
-        self.cv_results_ = cv_results(trials, configs, candidates, self.n_splits_, evaluation.amount)
-        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        scores = next(fit.scores for fits in candidates.values() for fit in fits if fit.scores)
+        self.cv_results_ = cv_results(trials, configs, candidates, self.n_splits_, evaluation.amount, list(scores))
+        self.best_index_ = int(self._select_best_index(self.refit, self._tuned, self.cv_results_))
         self.best_params_ = self.cv_results_["params"][self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        if not callable(self.refit):
+            self.best_score_ = float(self.cv_results_[f"mean_test_{self._tuned}"][self.best_index_])
 
-    def _budget(self, evaluation: _Evaluation) -> Budget | str:
+    @property
+    def _tuned(self) -> str:
+        """The name of the score that is tuned."""
+        return str(self.refit) if self.multimetric_ else ONLY_SCORE
+
+    def _check_scores(self, done: Iterable[Fit]) -> None:
+        """A function that is given as ``scoring`` shows only now whether it has several scores."""
+        for fit in done:
+            if fit.several and not self.multimetric_:
+                self._check_refit_for_multimetric(fit.scores)
+                self.multimetric_ = True
+
+    def _budget(self, evaluation: Evaluation) -> Budget | str:
         if isinstance(self.budget, (Budget, str)):
             return self.budget
         if not isinstance(self.budget, (int, float, np.number)) or not self.budget > 0:
@@ -183,7 +217,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
             return Budget(cost=float(self.budget))
         return Budget(steps=max(int(self.budget * evaluation.steps), 1))
 
-    def _tell(self, grant: Grant, fits: list[_Fit], evaluation: _Evaluation, so_far: list[_Fit]) -> None:
+    def _tell(self, grant: Grant, fits: list[Fit], evaluation: Evaluation, so_far: list[Fit]) -> None:
         """Report what came of a grant; the value of a step is the mean over the folds until then."""
         failure = next((fit.error for fit in fits if fit.error is not None), None)
         if failure is not None:
@@ -194,18 +228,28 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
             return
         if self.resource == "folds":
             so_far += fits
-            means = [float(np.mean([fit.score for fit in so_far[:step]])) for step in range(1, len(so_far) + 1)]
-            self.study_.tell(grant, means[grant.start :])
+            steps = range(grant.start + 1, len(so_far) + 1)
+            self.study_.tell(grant, [self._mean_reading(so_far[:step]) for step in steps])
             return
         so_far[:] = fits
         evaluation.states.update({(fit.trial, fit.fold): fit.state for fit in fits if fit.state is not None})
         cost = grant.until / evaluation.steps if evaluation.refits else None
-        self.study_.tell(grant, Reading(float(np.mean([fit.score for fit in fits])), cost=cost))
+        self.study_.tell(grant, self._mean_reading(fits, cost))
 
-    def _check_success(self, candidates: Mapping[int, Sequence[_Fit]]) -> None:
+    def _mean_reading(self, fits: Sequence[Fit], cost: float | None = None) -> Reading:
+        """The mean of the tuned score over folds, with those of the other scores."""
+        means = {name: float(np.mean([fit.scores[name] for fit in fits])) for name in fits[0].scores}
+        value = means.pop(self._tuned)
+        others = {f"mean_test_{name}": mean for name, mean in means.items() if not math.isnan(mean)}
+        return Reading(value, cost=cost, **others)
+
+    def _check_success(self, candidates: Mapping[int, Sequence[Fit]]) -> None:
         if self.study_.history.readings:
             return
         errors = [fit.error for fits in candidates.values() for fit in fits if fit.error is not None]
+        messages = [trial.message for trial in self.study_.trials if trial.state == "failed"]
+        if not errors and messages:
+            raise MethodError(f"no candidate has a usable score; the first: {messages[0]}")
         if not errors:
             raise MethodError(f"the budget {self.budget!r} does not pay for one fit")
         errors[0].add_note(f"This is the first error: all {len(candidates)} candidates failed.")
@@ -231,7 +275,7 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
             best.set_params(**{self.resource: self._largest()})
         began = ticks()
         passes = int(self.cv_results_["n_resources"][self.best_index_]) if self.resource == "partial_fit" else 0
-        self.best_estimator_ = _train(best, X, y, y, passes, fit_params)
+        self.best_estimator_ = train_estimator(best, X, y, y, passes, fit_params)
         self.refit_time_ = ticks() - began
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -248,109 +292,6 @@ class BudgetSearchCV(BaseSearchCV):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the study, which belongs to its process."""
         return {name: value for name, value in super().__getstate__().items() if name != "study_"}
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """One fit: its score, how long it took, and the error if it failed; ``state`` is an estimator to train further."""
-
-    trial: int
-    fold: int
-    score: float = math.nan
-    fit_seconds: float = 0.0
-    score_seconds: float = 0.0
-    error: Exception | None = None
-    state: Any = None
-
-
-@dataclass
-class _Evaluation:
-    """Everything that is needed to evaluate a candidate."""
-
-    estimator: Any
-    X: Any
-    y: Any
-    splits: list[tuple[Any, Any]]
-    scorer: Any
-    fit_params: dict[str, Any]
-    score_params: dict[str, Any]
-    resource: str
-    largest: int
-    seed: int
-    states: dict[tuple[int, int], Any] = field(default_factory=dict)
-
-    @property
-    def steps(self) -> int:
-        return min(self.largest, _PARTS) if self.refits else self.largest
-
-    @property
-    def refits(self) -> bool:
-        """Return whether a candidate that gets more is fitted again, and costs a whole fit."""
-        return self.resource not in ("folds", "partial_fit")
-
-    def amount(self, step: int) -> int:
-        """Return how much of the resource a step stands for."""
-        if self.resource == "n_samples":
-            return math.ceil(step / self.steps * min(len(train) for train, _ in self.splits))
-        return math.ceil(step / self.steps * self.largest)
-
-    def tasks(self, grant: Grant, params: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """The arguments of :func:`_fitted` for each fit that a grant needs."""
-        one_fold_a_step = self.resource == "folds"
-        for fold in range(grant.start, grant.until) if one_fold_a_step else range(len(self.splits)):
-            train, test = self.splits[fold]
-            estimator, passes = clone(self.estimator).set_params(**clone(dict(params), safe=False)), 0
-            if self.resource == "partial_fit":
-                estimator, passes = self.states.pop((grant.trial, fold), estimator), grant.until - grant.start
-            elif self.resource == "n_samples":
-                train = self._order(train)[: self.amount(grant.until)]
-            elif not one_fold_a_step:
-                estimator.set_params(**{self.resource: self.amount(grant.until)})
-            yield grant.trial, fold, estimator, self, train, test, passes
-
-    def _order(self, train: Any) -> Any:
-        """Training samples in an order whose every beginning has the classes in their proportions."""
-        shuffled = np.random.default_rng(self.seed).permutation(np.asarray(train))
-        if not is_classifier(self.estimator):
-            return shuffled
-        labels = np.asarray(self.y)[shuffled]
-        places = np.empty(len(shuffled))
-        for label in np.unique(labels):
-            own = np.flatnonzero(labels == label)
-            places[own] = np.arange(len(own)) / len(own)
-        return shuffled[np.argsort(places, kind="stable")]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "states": {}}  # a worker does not need the other candidates
-
-
-def _fit(trial: int, fold: int, estimator: Any, evaluation: _Evaluation, train: Any, test: Any, passes: int) -> _Fit:
-    """Fit and score one candidate on one fold."""
-    began = ticks()
-    try:
-        X, y = _safe_split(estimator, evaluation.X, evaluation.y, train)
-        params = _check_method_params(evaluation.X, params=evaluation.fit_params, indices=train)
-        _train(estimator, X, y, evaluation.y, passes, params)
-        fitted = ticks()
-        X_test, y_test = _safe_split(estimator, evaluation.X, evaluation.y, test, train)
-        rest = _check_method_params(evaluation.X, params=evaluation.score_params, indices=test)
-        score = evaluation.scorer(estimator, X_test, *([] if y_test is None else [y_test]), **rest)
-    except Exception as error:
-        return _Fit(trial, fold, fit_seconds=ticks() - began, error=error)
-    return _Fit(trial, fold, float(score), fitted - began, ticks() - fitted, state=estimator if passes else None)
-
-
-def _train(estimator: Any, X: Any, y: Any, labels: Any, passes: int, params: Mapping[str, Any]) -> Any:
-    """Return the estimator after a fit, or after this many passes over the data; ``labels`` has all classes that there
-    are.
-    """
-    target = [] if y is None else [y]
-    if not passes:
-        return estimator.fit(X, *target, **params)
-    for _ in range(passes):
-        new = is_classifier(estimator) and not hasattr(estimator, "classes_")
-        estimator.partial_fit(X, *target, **({"classes": np.unique(labels)} if new else {}), **params)
-    return estimator
 
 
 def _seed(random_state: Any) -> int:

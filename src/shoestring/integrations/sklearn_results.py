@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,12 @@ def cv_results(
     fits: Mapping[int, Sequence[Any]],
     n_splits: int,
     amount: Callable[[int], int],
+    scores: Sequence[str],
 ) -> dict[str, Any]:
-    """One row for each candidate, in the order in which they were started."""
+    """One row for each candidate, in the order in which they were started; ``scores`` are the names of the scores."""
     results: dict[str, Any] = {}
     for key, part in (("fit_time", "fit_seconds"), ("score_time", "score_seconds")):
-        table = _table(trials, fits, n_splits, part)
+        table = _table(trials, fits, n_splits, attrgetter(part))
         results[f"mean_{key}"], results[f"std_{key}"] = _mean(table), _deviation(table)
     for name in dict.fromkeys(name for config in configs for name in config):
         values = np.ma.MaskedArray(np.empty(len(configs), dtype=object), mask=True)
@@ -29,23 +32,29 @@ def cv_results(
                 values[row] = config[name]
         results[f"param_{name}"] = _as_typed_array(values)
     results["params"] = [dict(config) for config in configs]
-    scores = _table(trials, fits, n_splits, "score")
-    for split in range(n_splits):
-        results[f"split{split}_test_score"] = scores[:, split]
-    mean = _mean(scores)
-    results["mean_test_score"], results["std_test_score"] = mean, _deviation(scores)
     reached = np.array([trial.step for trial in trials])
     results["n_resources"] = np.array([amount(int(step)) if step else 0 for step in reached])
-    results["rank_test_score"] = _ranks(mean, reached)
+    for name in scores:
+        table = _table(trials, fits, n_splits, partial(_score, name))
+        mean = _mean(table)
+        results |= {f"split{split}_test_{name}": table[:, split] for split in range(n_splits)}
+        results |= {f"mean_test_{name}": mean, f"std_test_{name}": _deviation(table)}
+        results[f"rank_test_{name}"] = _ranks(mean, reached)
     return results
 
 
-def _table(trials: Sequence[TrialRecord], fits: Mapping[int, Sequence[Any]], n_splits: int, part: str) -> Any:
+def _score(name: str, fit: Any) -> float:
+    return float(fit.scores[name])
+
+
+def _table(
+    trials: Sequence[TrialRecord], fits: Mapping[int, Sequence[Any]], n_splits: int, part: Callable[[Any], float]
+) -> Any:
     """Shape (candidates, splits); NaN where a candidate was not fitted, or failed."""
     table = np.full((len(trials), n_splits), np.nan)
     for row, trial in enumerate(trials):
         for fit in fits.get(trial.index, ()):
-            table[row, fit.fold] = np.nan if fit.error is not None else getattr(fit, part)
+            table[row, fit.fold] = np.nan if fit.error is not None else part(fit)
     return table
 
 
