@@ -10,6 +10,7 @@ import shoestring as ss
 from shoestring.errors import MethodError
 from shoestring.executors import Simulated
 from shoestring.methods import Forecast, named
+from shoestring.methods.forecast.prices import step_prices
 from shoestring.methods.learning_curves import Pool, remaining_steps
 from shoestring.models.curve_process import CurvePrior, CurveProcess
 from shoestring.models.scores import blended_scores, loss_of_score, normal_scores
@@ -561,6 +562,49 @@ def test_prices_alike_is_blind_to_what_steps_cost():
     assert share("measured") > share("alike")
 
 
+@pytest.mark.parametrize("once", [5.0, 0.0])
+def test_what_is_paid_once_is_not_expected_of_later_steps(once):
+    """Later steps of a trial are priced below the mean of its first ones by what the other trials say."""
+    X, Z = np.random.default_rng(0).random((60, 2)), lambda points: points
+
+    class Started:
+        def __init__(self, step):
+            self.step = step
+
+    class Some:
+        points, trial = X, lambda self, column: Started(1 + column % 8)
+
+    def price(column):
+        return np.exp(2 * X[column, 0])
+
+    measured = {c: price(c) * np.exp(once / 5 / (1 + c % 8)) for c in range(40)}
+    steps = np.full(60, 4.0)
+    found = step_prices(measured, Some(), steps, Z, True)
+    true = np.array([price(c) * (np.exp(once / 5 / 4) if c >= 40 else 1) for c in range(60)])
+    assert np.allclose(np.log(found), np.log(true), atol=0.1)
+    average = step_prices(measured, Some(), steps, Z, False)
+    assert np.allclose(average[:40], list(measured.values()))
+
+
+def test_where_starting_takes_long_fewer_trials_are_started():
+    """With "average", what starting took is expected of later steps too, so that new trials look as cheap as old ones."""
+
+    class Loads:
+        def __call__(self, trial):
+            yield from ((trial.config["x"] - 0.5) ** 2 + 1 / step for step in range(trial.start + 1, 28))
+
+        def seconds(self, config, step=1, seed=0):
+            return 30.0 if step == 1 else 1.0
+
+    def started(prices, seed):
+        study = ss.Study({"x": (0.0, 1.0)}, budget=ss.Budget(seconds=900.0), method=Forecast(prices=prices),
+                         max_resource=27, seed=seed)  # fmt: skip
+        study.run(Loads(), executor=Simulated(1), progress=False)
+        return len(study.trials)
+
+    assert sum(started("measured", seed) for seed in range(3)) < sum(started("average", seed) for seed in range(3))
+
+
 def misleading(config, step):
     """Give the best readings to the other end of the space in the first half of a training."""
     early = bowl({name: 1 - value for name, value in config.items()}, step)
@@ -602,8 +646,19 @@ def test_where_early_readings_mislead_it_is_better_than_methods_that_do_not_noti
 
 def test_few_trainings_are_whole_where_early_readings_are_right():
     for seed in range(3):
-        by = rules(bowl, seed=seed)[1]
-        assert 3 <= by.count("whole") <= 8
+        study, by = rules(bowl, seed=seed)
+        spent = np.cumsum([grant.until - grant.start for grant in study.history.grants])
+        early = int(np.searchsorted(spent, 10 * 27, side="right"))
+        assert 2 <= by[:early].count("whole") <= 3
+        assert 4 <= by[early:].count("whole") <= 6
+
+
+def test_a_larger_share_of_whole_trainings_is_that_of_all_steps():
+    study = ss.Study(CUBE, budget="540 steps", method=Forecast(whole=0.8), max_resource=27, seed=0)
+    study.run(lambda trial: (bowl(trial.config, step) for step in range(trial.start + 1, 28)),
+              executor=Simulated(1), progress=False)  # fmt: skip
+    rules = [(grant.state or {}).get("rule") for grant in study.history.grants]
+    assert 12 <= rules.count("whole") <= 16
 
 
 def test_a_small_budget_has_no_whole_trainings():

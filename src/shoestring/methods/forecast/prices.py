@@ -42,18 +42,25 @@ def _total(trial: TrialRecord, unit: str) -> float:
     return trial.seconds if unit == "seconds" else sum(reading.cost or 0.0 for reading in trial.readings.values())
 
 
-def step_prices(measured: Mapping[int, float], points: Array, embed: Embedding) -> Array:
-    """Per column, the price of a step: measured where the configuration was started, else by a log-linear model.
+def step_prices(measured: Mapping[int, float], columns: Columns, steps: Array, embed: Embedding, once: bool) -> Array:
+    """Per column, the price of each of its next ``steps``, from what was measured and a log-linear model.
 
-    Sizes, depths and batch sizes multiply what a step costs. The model is kept within the observed prices.
+    Sizes, depths and batch sizes multiply what a step costs. With ``once``, something is paid once, as loading the data
+    is: the mean price of the first n steps is exp(zβ + γ / n) with γ ≥ 0, so that of later ones is exp(zβ). The model
+    is kept within the observed prices.
     """
     if len(measured) < _ENOUGH:
-        return np.ones(len(points))
-    columns, logs = np.array(list(measured)), np.log(list(measured.values()))
-    beta = ridge_regression(embed(points[columns]), logs, _RIDGE)
-    prices = np.exp(np.clip(linear(beta, embed(points)), logs.min(), logs.max()))
-    prices[columns] = np.exp(logs)
-    return prices
+        return np.ones(len(columns.points))
+    Z, started, logs = embed(columns.points), np.array(list(measured)), np.log(list(measured.values()))
+    done = np.array([columns.trial(column).step for column in measured])
+    beta, gamma = ridge_regression(Z[started], logs, _RIDGE), 0.0
+    if once:
+        *slopes, slope = ridge_regression(np.column_stack([Z[started], 1 / done]), logs, _RIDGE)
+        beta, gamma = (np.array(slopes), slope) if slope > 0 else (beta, gamma)
+    later = logs - gamma / done
+    prices = np.exp(np.clip(linear(beta, Z), later.min(), later.max()) + gamma / steps)
+    prices[started] = np.exp(later)
+    return np.asarray(prices)
 
 
 def steps_to_buy(columns: Columns, last: int, first: int, per_evaluation: float) -> Array:

@@ -52,7 +52,8 @@ class Forecast:
     before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new
     configurations, a share of up to ``by_gp`` is proposed by a second process, which is fitted to forecast ends. In a
     budget of 20 full trainings or more, at least the share ``whole`` of the steps goes to trainings from the first to
-    the last step, chosen by the ends alone. With ``prices`` "alike" steps count alike whatever they take or cost, for
+    the last step, chosen by the ends alone, and half of those after ten trainings. With ``prices`` "alike" steps count
+    alike whatever they take or cost; with "average", later steps of a trial count like its first ones. Both are for
     comparison.
     """
 
@@ -63,7 +64,7 @@ class Forecast:
     trust: Literal["learned", "blind"] = field(default="learned", metadata={"before": "blind"})
     by_gp: float = field(default=0.5, metadata={"before": 0.0})
     whole: float = field(default=0.2, metadata={"before": 0.0})
-    prices: Literal["measured", "alike"] = "measured"
+    prices: Literal["measured", "average", "alike"] = field(default="measured", metadata={"before": "average"})
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -162,11 +163,10 @@ class Forecast:
     ) -> Decision:
         """(3) The largest expected improvement at T per step to the next milestone."""
         columns, unit = state.columns, scarcest(history)
-        measured = measured_prices(columns.trials, unit if self.prices == "measured" else "steps")
+        measured = measured_prices(columns.trials, "steps" if self.prices == "alike" else unit)
         per_evaluation = remaining_steps(history) / max(history.ledger.free("evaluations"), 1)
-        price = steps_to_buy(columns, state.last, state.first, per_evaluation) * step_prices(
-            measured, columns.points, state.embed
-        )
+        steps = steps_to_buy(columns, state.last, state.first, per_evaluation)
+        price = steps * step_prices(measured, columns, steps, state.embed, self.prices == "measured")
         gain = np.where(columns.trainable, forecasts.improvement / price, -1.0)
         best = int(np.argmax(gain))
         if gain[best] < 0:

@@ -7,6 +7,9 @@ first ones at random, later ones as the method "gp" proposes. They show what ear
 learns fast and ends worse, for example, and then the best end is soon one of theirs. While it is, half of the steps go
 to them. Where early readings are honest, the best end is soon one of the others, which choose among many more
 configurations for the same steps.
+
+After ten trainings' worth of steps, half of the later ones go to whole trainings in any case. By then the others have
+found what early readings can find, and where ends are smooth in the parameters, more ends improve on it.
 """
 
 from __future__ import annotations
@@ -27,26 +30,30 @@ from shoestring.samplers.training import TrainingSet
 RULE = "whole"
 # With this many full trainings in the budget, some can be spent on this; a few must be left to act on what they show.
 _MANY_TRAININGS, _LEFT_TO_ACT = 20, 3
-# The share of the steps while the best end is that of a whole training.
-_AHEAD = 0.5
+# The share of the steps while the best end is that of a whole training, and of those after this many trainings.
+_HALF, _HALF_AFTER = 0.5, 10
 # With fewer ends than this, configurations are random.
 _FEWEST_ENDS = 4
 
 
 def whole_training(history: History, rng: np.random.Generator, state: ForecastState, least: float) -> Start | None:
-    """Start a whole training, if these have had less than their share of the steps: at least ``least``."""
+    """Start a whole training, if these have had less than their share of the steps.
+
+    That is ``least`` of the first ones and half of those after ten trainings.
+    """
     left, spent = remaining_steps(history), history.ledger.steps + history.ledger.committed_steps
     # Where evaluations are what is scarce, all of them can be trained to their end anyway.
     most = min(left, history.ledger.free("evaluations") * state.last)
     if not least or left < state.last or left + spent < _MANY_TRAININGS * state.last or not left <= most < math.inf:
         return None
-    ahead = _are_ahead(state)
-    share = max(least, _AHEAD) if ahead else least
-    if state.granted.steps[RULE] >= share * spent or not (ahead or left >= _LEFT_TO_ACT * state.last):
+    ahead, half = _are_ahead(state), max(least, _HALF)
+    first = min(spent, _HALF_AFTER * state.last)
+    due = half * spent if ahead else least * first + half * (spent - first)
+    if state.granted.steps[RULE] >= due or not (ahead or left >= _LEFT_TO_ACT * state.last):
         return None
-    why = f"at least {least:.0%} of the steps do not depend on early readings"
+    why = f"at least {due / spent:.0%} of the steps do not depend on early readings"
     if ahead:
-        why = f"the best end is not one that early readings chose, so {share:.0%} of the steps do not depend on these"
+        why = f"the best end is not one that early readings chose, so {half:.0%} of the steps do not depend on these"
     proposal = _by_ends(history, rng, state) if len(state.ends) >= _FEWEST_ENDS else None
     if proposal is not None:
         reason = f"a whole training, {proposal.reason}; {why}"
