@@ -7,6 +7,8 @@ from functools import lru_cache
 from shoestring.core.history import History
 from shoestring.methods.learning_curves import remaining_steps, steps_are_free
 
+# A budget of this many full trainings is a long one.
+_MANY_TRAININGS = 20
 # No configuration gets more than this part of what is left before it is compared with others.
 _PARTS = 40
 
@@ -31,6 +33,12 @@ def next_milestone(last: int, step: int) -> int:
     return next((m for m in milestones(last) if m > step), last)
 
 
+def is_long(history: History, last: int) -> bool:
+    """Return whether the whole budget, with what is spent, pays for many full trainings."""
+    spent = history.ledger.steps + history.ledger.committed_steps
+    return remaining_steps(history) + spent >= _MANY_TRAININGS * last
+
+
 def first_step(history: History, last: int, startup: float, trusted: int) -> int:
     """Return how far the next new configuration is trained first; ``startup`` is the number of random ones.
 
@@ -43,7 +51,11 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
 
 
 def first_step_compared(history: History, last: int, trusted: int) -> int:
-    """Return how far a planned configuration is trained first, and the random ones that it is compared with."""
+    """Return how far a configuration is trained first whose first reading must tell it from others.
+
+    That is a planned one and the random ones that it is compared with, and with a long budget one that the second
+    process proposes: it is among others that were read early, so that one more early reading says little.
+    """
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
     return max(_further(history, last), trusted)

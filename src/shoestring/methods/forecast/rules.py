@@ -17,7 +17,13 @@ from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.forecast.failures import failures_in_words
 from shoestring.methods.forecast.forecasts import Forecasts
-from shoestring.methods.forecast.milestones import first_step, first_step_compared, milestones, next_milestone
+from shoestring.methods.forecast.milestones import (
+    first_step,
+    first_step_compared,
+    is_long,
+    milestones,
+    next_milestone,
+)
 from shoestring.methods.forecast.prices import (
     measured_prices,
     prices_in_words,
@@ -185,6 +191,7 @@ class Forecast:
         end = _in_users_units(forecasts, history.sign, chosen.mean)
         why = f"has {per}"
         if proposed is not None:
+            first = first_step_compared(history, state.last, state.first) if is_long(history, state.last) else first
             why = f"is the best by a Gaussian process of forecast ends{history.weighed}"
         reason = f"a new configuration{near} with a forecast of {end} {why}"
         rule = "model" if proposed is None else "gp"

@@ -21,6 +21,7 @@ import numpy as np
 from shoestring.core.decisions import Proposal, Start
 from shoestring.core.history import History
 from shoestring.core.observations import observe
+from shoestring.methods.forecast.milestones import is_long
 from shoestring.methods.forecast.proposals import random_start
 from shoestring.methods.forecast.state import DecidedBy, ForecastState
 from shoestring.methods.learning_curves import remaining_steps
@@ -28,8 +29,8 @@ from shoestring.samplers.gp import GaussianProcess
 from shoestring.samplers.training import TrainingSet
 
 RULE = "whole"
-# With this many full trainings in the budget, some can be spent on this; a few must be left to act on what they show.
-_MANY_TRAININGS, _LEFT_TO_ACT = 20, 3
+# A few trainings must be left to act on what whole ones show.
+_LEFT_TO_ACT = 3
 # The share of the steps while the best end is that of a whole training, and of those after this many trainings.
 _HALF, _HALF_AFTER = 0.5, 10
 # With fewer ends than this, configurations are random.
@@ -44,7 +45,7 @@ def whole_training(history: History, rng: np.random.Generator, state: ForecastSt
     left, spent = remaining_steps(history), history.ledger.steps + history.ledger.committed_steps
     # Where evaluations are what is scarce, all of them can be trained to their end anyway.
     most = min(left, history.ledger.free("evaluations") * state.last)
-    if not least or left < state.last or left + spent < _MANY_TRAININGS * state.last or not left <= most < math.inf:
+    if not least or left < state.last or not is_long(history, state.last) or not left <= most < math.inf:
         return None
     ahead, half = _are_ahead(state), max(least, _HALF)
     first = min(spent, _HALF_AFTER * state.last)
