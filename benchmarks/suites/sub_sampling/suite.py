@@ -2,6 +2,7 @@
 
     python benchmarks/sub_sampling.py --table 1            # 500, 100 and 200 runs: 5, 1 and 2 times --seeds
     python benchmarks/sub_sampling.py --table curves       # recorded curves, 20 seeds a task; long
+    python benchmarks/sub_sampling.py --table catching-up  # BOSS and BOHB alone on these, 3 seeds
     python benchmarks/sub_sampling.py --table hartmann     # 50 seeds
     python benchmarks/sub_sampling.py --table decision
     python benchmarks/sub_sampling.py --table 3            # architecture search, 20 seeds
@@ -48,6 +49,7 @@ TABLES = {
     "seeds": seed_noise.table,
     "theorem": rate.table,
     "curves": curves.table,
+    "catching-up": curves.catching_up,
     "hartmann": hartmann.table,
     "decision": decisions.table,
 }
