@@ -13,8 +13,8 @@ The paper's setting 1, with 32 workers on 16 GPUs for at most 60 hours, on image
     python examples/boss_gpus.py --data cifar10/ --method pboss --brackets 10 --least 2 --most 54 \
         --ray auto --share 0.5 --budget 60h --channels 64 --storage boss.db
 
-Interrupt it and start it again: it continues, and each start adds workers to the list. With --method boss the next bracket starts while workers would wait for
-the last one; with --synchronous, as in the paper, it does not.
+Interrupt it and start it again: it continues, and each start adds its workers to the list. With --method boss the next
+bracket starts while workers would wait for the last one; with --synchronous, as in the paper, it does not.
 """
 
 from __future__ import annotations
