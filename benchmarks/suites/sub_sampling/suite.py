@@ -10,6 +10,7 @@
     python benchmarks/sub_sampling.py --table 7            # 32 virtual workers, equal duration, 10 seeds
     python benchmarks/sub_sampling.py --table accountings  # BOSS and BOHB: ten brackets, and equal steps, 60 seeds
     python benchmarks/sub_sampling.py --table brackets     # BOSS and BOHB: ten brackets, 200 seeds of their own
+    python benchmarks/sub_sampling.py --table settling     # the same at σ = 3, 500 further seeds
     python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 20 seeds
     python benchmarks/sub_sampling.py --table seeds        # networks with a new initialisation a replicate, 20 seeds
     python benchmarks/sub_sampling.py --table theorem      # Theorem 1 and Corollary 2, 40 runs
@@ -45,6 +46,7 @@ TABLES = {
     "7": duration.table,
     "accountings": accountings.table,
     "brackets": accountings.brackets,
+    "settling": accountings.settling,
     "liars": duration.liars,
     "seeds": seed_noise.table,
     "theorem": rate.table,
