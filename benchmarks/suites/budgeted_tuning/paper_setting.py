@@ -10,15 +10,11 @@ from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row
 from benchmarks.harness.recorded import FAMILIES, UNTRAINED_FIRST, Job, by_family, measured, overall, tables, task_row
 from shoestring.core.decisions import Method
-from shoestring.methods import BHPT, named
+from shoestring.methods import named
 
 TRAININGS = (2, 5, 10)
 OWN = "bhpt-paper"
-PLANNING: dict[str, Method] = {
-    OWN: named("bhpt-paper"),
-    "bhpt-paper, ε": BHPT.paper(epsilon=0.5),
-    "bhpt": named("bhpt"),
-}
+PLANNING: dict[str, Method] = {name: named(name) for name in (OWN, "bhpt")}
 UNAWARE: dict[str, Method] = {name: named(name) for name in ("hyperband", "gp-ei", "random")}
 NAMES = [*PLANNING, *UNAWARE]
 

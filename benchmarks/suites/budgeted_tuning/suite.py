@@ -2,7 +2,7 @@
 
     python benchmarks/budgeted_tuning.py --figure 1a --seeds 100
     python benchmarks/budgeted_tuning.py --table curves --seeds 10    # hours
-    python benchmarks/budgeted_tuning.py --table curves-paper --seeds 2   # Q as printed, independent configurations
+    python benchmarks/budgeted_tuning.py --table curves-paper --seeds 1   # Q as printed, independent configurations
     python benchmarks/budgeted_tuning.py --figure 3
     python benchmarks/budgeted_tuning.py --table q                    # Equation 8 as printed, and as shipped
     python benchmarks/budgeted_tuning.py --table limits               # the limits of section 3.3
