@@ -10,13 +10,18 @@ from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row
 from benchmarks.harness.recorded import FAMILIES, UNTRAINED_FIRST, Job, by_family, measured, overall, tables, task_row
 from shoestring.core.decisions import Method
-from shoestring.methods import named
+from shoestring.methods import BHPT, named
 
 TRAININGS = (2, 5, 10)
 OWN = "bhpt-paper"
-PLANNING: dict[str, Method] = {name: named(name) for name in (OWN, "bhpt")}
 UNAWARE: dict[str, Method] = {name: named(name) for name in ("hyperband", "gp-ei", "random")}
-NAMES = [*PLANNING, *UNAWARE]
+PLANNING: dict[str, Method] = {
+    "bhpt": named("bhpt"),
+    OWN: named(OWN),
+    f"{OWN}, ε": BHPT.paper(epsilon=0.5),
+}
+METHODS = UNAWARE | PLANNING
+NAMES = list(METHODS)
 
 
 def table(options: Options) -> list[Row]:
@@ -26,13 +31,14 @@ def table(options: Options) -> list[Row]:
         paths, totals, seeds = paths[::13], TRAININGS[:1], 1
     jobs = []
     for seed in range(seeds):  # the outer loop, so that a run that is cut short has whole seeds
-        for path in paths:
-            skip = int(path.parent.name in UNTRAINED_FIRST)
-            jobs += [Job(path, seed, name, PLANNING[name], (total,), skip) for name in PLANNING for total in totals]
-            jobs += [Job(path, seed, name, UNAWARE[name], totals, skip) for name in UNAWARE]
+        for name, method in METHODS.items():
+            for path in paths:
+                skip = int(path.parent.name in UNTRAINED_FIRST)
+                for trainings in [(total,) for total in totals] if name in PLANNING else [totals]:
+                    jobs.append(Job(path, seed, name, method, trainings, skip))
     found = measured(jobs, paths, NAMES, totals)
     differences = [
-        task_row(f"{name} − {OWN}, {total} trainings: regret", found[:, :, m, t] - found[:, :, 0, t])
+        task_row(f"{name} − {OWN}, {total} trainings: regret", found[:, :, m, t] - found[:, :, NAMES.index(OWN), t])
         for t, total in enumerate(totals)
         for m, name in enumerate(NAMES)
         if name != OWN
