@@ -19,6 +19,7 @@ Interrupt it and start it again: it continues. The error is that on the held-out
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ import shoestring as ss
 from shoestring.augment.datasets import read_dataset
 from shoestring.augment.images import as_floats
 from shoestring.augment.wide_resnet import network_named
+from shoestring.errors import ShoestringError, SpaceError
 from shoestring.methods import BHPT, named
 
 # Appendix E of the paper: what it tunes, and the values; the rates of decay are ours, the paper does not list them.
@@ -134,25 +136,57 @@ def main() -> None:
     given = parser.parse_args()
     if given.device == "cpu":
         torch.set_num_threads(1)
+    for option in ("unit", "configurations", "channels", "seeds"):
+        if (value := getattr(given, option)) < 1:
+            parser.error(f"--{option} {value} is too small: it must be at least 1")
+    try:
+        torch.empty(0, device=given.device)
+    except (RuntimeError, AssertionError):
+        parser.error(f"--device {given.device}: this torch has no such device; leave it out for the processor")
+    try:
+        show(given)
+    except ShoestringError as error:  # of the options, the data or the storage
+        parser.error(str(error))
+
+
+def show(given: argparse.Namespace) -> None:
+    """Run every method with every budget, and print a row for each."""
+    methods = {name: method_named(name) for name in given.methods.split(",")}
+    network_named(given.resnet, 1, 2)  # a name that is not possible ends the program before the first training
     objective = Objective(given)
-    space = ss.space(number=list(range(given.configurations)))  # independent choices, as the paper has them
     print(f"{'method':16s}{'budget':>8s}{'held-out error':>18s}{'configurations':>16s}{'share of ResNet':>17s}")
-    for name in given.methods.split(","):
-        for budget in map(int, given.budgets.split(",")):
-            found = []
-            for seed in range(given.seeds):
-                study = ss.tune(
-                    objective, space, budget=ss.Budget(steps=budget), max_resource=given.most, seed=seed,
-                    method=method_named(name), storage=given.storage,
-                    name=f"{name}-{budget}-{seed}",
-                )  # fmt: skip
-                steps = dict.fromkeys(VALUES["architecture"], 0)
-                for trial in study.trials:
-                    steps[objective.configurations[trial.config["number"]]["architecture"]] += trial.step
-                found.append((study.best.value, len(study.trials), steps["resnet"] / sum(steps.values())))
+    for name, method in methods.items():
+        for budget in whole_numbers("--budgets", given.budgets):
+            found = [outcome(given, objective, name, method, budget, seed) for seed in range(given.seeds)]
             mean = np.mean(found, axis=0)
             error = f" ± {np.std([f[0] for f in found], ddof=1) / len(found) ** 0.5:.4f}" if len(found) > 1 else ""
             print(f"{name:16s}{budget:8d}{f'{mean[0]:.4f}{error}':>18s}{mean[1]:16.1f}{mean[2]:17.0%}", flush=True)
+
+
+def outcome(
+    given: argparse.Namespace, objective: Objective, name: str, method: Any, budget: int, seed: int
+) -> tuple[float, int, float]:
+    """The error of a study, how many configurations it started, and the share of the budget that ResNets got.
+
+    The name of the study has what its result depends on, so other options start another study in the same storage.
+    """
+    setting = (Path(given.data).stem, given.size, given.held_out, given.configurations, given.unit, given.most)
+    space = ss.space(number=list(range(given.configurations)))  # independent choices, as the paper has them
+    study = ss.tune(
+        objective, space, budget=ss.Budget(steps=budget), max_resource=given.most, seed=seed, method=method,
+        storage=given.storage,
+        name="-".join(map(str, (name, budget, seed, *setting, given.resnet, given.channels))),
+    )  # fmt: skip
+    steps = dict.fromkeys(VALUES["architecture"], 0)
+    for trial in study.trials:
+        steps[objective.configurations[trial.config["number"]]["architecture"]] += trial.step
+    return study.best.value, len(study.trials), steps["resnet"] / sum(steps.values())
+
+
+def whole_numbers(option: str, given: str) -> list[int]:
+    if not re.fullmatch(r"\d+(,\d+)*", given):
+        raise SpaceError(f"{option} {given} is not a list of whole numbers; give them as in 10,25,50")
+    return [int(number) for number in given.split(",")]
 
 
 if __name__ == "__main__":

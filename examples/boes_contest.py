@@ -33,6 +33,7 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 import shoestring as ss
+from shoestring.errors import ShoestringError
 from shoestring.samplers import BOES
 from shoestring.schedulers import ConfidenceStop
 
@@ -122,13 +123,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--storage", default="boes_contest.db")
     given = parser.parse_args()
+    if not 1 <= given.folds <= FOLDS or given.threads < 1:
+        parser.error(f"--folds {given.folds} --threads {given.threads}: folds are 1 to {FOLDS}, threads at least 1")
+    try:
+        run(given)
+    except ShoestringError as error:  # of the options or the storage
+        parser.error(str(error))
+
+
+def run(given: argparse.Namespace) -> None:
+    """Play or continue the contest of these options; the name of its study has what its result depends on."""
     sampler = BOES() if given.ours else BOES.thesis()
     scheduler: Any = ConfidenceStop() if given.final else ss.schedulers.Full()
     budget = ss.Budget(steps=SLOTS * given.iterations) if given.final else ss.Budget(evaluations=SLOTS * given.rounds)
     study = ss.Study(
         SPACE, budget=budget, method=ss.compose(sampler, scheduler), mode="max", seed=given.seed,
         max_resource=FOLDS if given.final else None, storage=given.storage,
-        name=f"{'final' if given.final else 'preliminary'}-{given.seed}",
+        name=f"{'final' if given.final else f'preliminary-{given.folds}'}{'-ours' if given.ours else ''}-{given.seed}",
     )  # fmt: skip
     suggestions = Suggestions(study, given.limit)
     with threadpool_limits(1), ThreadPoolExecutor(given.threads) as pool:  # experiments share the processor

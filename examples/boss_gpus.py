@@ -13,8 +13,8 @@ The paper's setting 1, with 32 workers on 16 GPUs for at most 60 hours, on image
     python examples/boss_gpus.py --data cifar10/ --method pboss --brackets 10 --least 2 --most 54 \
         --ray auto --share 0.5 --budget 60h --channels 64 --storage boss.db
 
-Interrupt it and start it again: it continues. With --method boss the next bracket starts while workers would wait for
-the last one; with --synchronous, as in the paper, it does not.
+Interrupt it and start it again: it continues, and each start adds its workers to the list. With --method boss the next
+bracket starts while workers would wait for the last one; with --synchronous, as in the paper, it does not.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from torch.nn import functional
 import shoestring as ss
 from shoestring.augment.datasets import read_dataset
 from shoestring.augment.images import as_floats
+from shoestring.errors import MethodError, ShoestringError
 from shoestring.methods import BOHB, BOSS, ParallelBOSS
 from shoestring.schedulers.brackets import hyperband_brackets
 
@@ -61,7 +62,7 @@ class Objective:
     def images(self, device: str) -> tuple[Any, Any, int]:
         """Training and validation images on the device, read once in each worker, and the number of classes."""
         if self._images is None:
-            train, valid, classes = read_dataset(None if self.data == "digits" else Path(self.data), 32)
+            train, valid, classes = read_dataset(source(self.data), 32)
             parts = [(as_floats(part.images).to(device), part.labels.to(device)) for part in (train, valid)]
             self._images = (*parts, classes)
         return self._images  # type: ignore[no-any-return]
@@ -127,6 +128,41 @@ def report(study: ss.Study, brackets: int, least: int, most: int) -> None:
     print(f"lowest mean error {study.best.value:.4f} at epoch {study.best.step} with {study.best.config}")
 
 
+def check(given: argparse.Namespace) -> None:
+    """Refuse what every trial would fail with: images and devices that are not there, a network without width."""
+    if given.channels < 1:
+        raise MethodError(f"--channels {given.channels} is too small: it must be at least 1")
+    read_dataset(source(given.data), 32, stream=True)
+    devices = ["cuda:0"] if given.gpus else given.devices.split(",") if given.ray is None else []
+    for device in devices:
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError):
+            raise MethodError(
+                f"this torch has no device {device}; leave --gpus and --devices out for the processor"
+            ) from None
+
+
+def tuned(given: argparse.Namespace) -> ss.Study:
+    """Run or continue the study of these options; its name has all that its result depends on."""
+    where, device = arranged(given)
+    method = replace(METHODS[given.method], eta=3, min_resource=given.least, iterations=given.brackets)
+    if given.synchronous:
+        method = replace(method, overlap=False)
+    data = source(given.data)
+    objective = Objective("digits" if data is None else str(data.resolve()), given.channels, device)
+    name = "synchronous-" if given.synchronous else ""
+    name += f"{given.method}-{given.brackets}-{given.least}-{given.most}-{Path(given.data).stem}-{given.channels}"
+    return ss.tune(
+        objective, SPACE, budget=given.budget, max_resource=given.most, method=method, seed=given.seed,
+        storage=given.storage, name=f"{name}-{given.seed}", **where,
+    )  # fmt: skip
+
+
+def source(data: str) -> Path | None:
+    return None if data == "digits" else Path(data)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=METHODS, default="boss")
@@ -146,19 +182,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--storage", default="boss_gpus.db")
     given = parser.parse_args()
-    where, device = arranged(given)
-    method = replace(METHODS[given.method], eta=3, min_resource=given.least, iterations=given.brackets)
-    if given.synchronous:
-        if given.method == "pboss":
-            parser.error("--method pboss waits for nobody; --synchronous goes with the others")
-        method = replace(method, overlap=False)
-    objective = Objective(
-        given.data if given.data == "digits" else str(Path(given.data).resolve()), given.channels, device
-    )
-    study = ss.tune(
-        objective, SPACE, budget=given.budget, max_resource=given.most, method=method, seed=given.seed,
-        storage=given.storage, name=f"{given.method}-{given.brackets}-{given.most}-{given.seed}", **where,
-    )  # fmt: skip
+    if given.method == "pboss" and given.synchronous:
+        parser.error("--method pboss never waits for a bracket; --synchronous goes with the other methods")
+    try:
+        check(given)
+        study = tuned(given)
+    except ShoestringError as error:  # of the options, the data or the storage
+        parser.error(str(error))
     report(study, given.brackets, given.least, given.most)
 
 

@@ -60,6 +60,11 @@ EXPERT = {
     "grey": 0.2,
 }
 SETTINGS = r"untrained|fixed|expert|full|(random|exactly):\d+|(kappa|bernoulli):[01]?\.?\d+"
+# The smallest number that an option takes.
+LEAST = {
+    "rate": 1e-12, "batch": 1, "rounds": 1, "steps": 0, "temperature": 1e-6, "labelled": 1, "readout_rate": 1e-12,
+    "size": 0, "workers": 0,
+}  # fmt: skip
 ENCODERS = ("small", "resnet18", "resnet50")
 OPTIMIZERS: dict[str, Callable[[Any, float], Any]] = {
     "adam": lambda p, rate: torch.optim.Adam(p, lr=rate),
@@ -351,10 +356,13 @@ def main() -> None:
             parser.error(f"--{option} {value} is not known; there are {', '.join(known)}")
     if options.encoder != "small" and find_spec("torchvision") is None:
         parser.error(f"--encoder {options.encoder} needs torchvision: pip install torchvision, or take the small one")
-    if not seeds or options.rounds < 1:
-        parser.error(f"--seeds {len(seeds)} and --rounds {options.rounds}: both must be at least 1")
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        parser.error(f"--device {options.device}: this torch finds no GPU; leave --device out to use the processor")
+    for option, least in {**LEAST, "seeds": 1}.items():
+        if not (value := len(seeds) if option == "seeds" else given[option]) >= least:
+            parser.error(f"--{option.replace('_', '-')} {value:g} is too small: it must be at least {least:g}")
+    try:
+        torch.empty(0, device=options.device)
+    except (RuntimeError, AssertionError):
+        parser.error(f"--device {options.device}: this torch has no such device; leave --device out for the processor")
     if options.device == "cpu":
         torch.set_num_threads(1)
     try:

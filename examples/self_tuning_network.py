@@ -57,6 +57,17 @@ STRENGTHS = ("rotation", "scale", "shift", "brightness", "contrast", "noise")
 SCHEDULES = (
     r"never|always|switching|full|(every|exactly):[1-9]\d*|(kappa|bernoulli|exp3r|greedy|softmax|ucb):[01]?\.?\d+"
 )
+# The smallest number that an option takes.
+LEAST = {
+    "channels": 1,
+    "epochs": 1,
+    "batch": 1,
+    "rate": 1e-12,
+    "tuning_rate": 1e-12,
+    "most": 0,
+    "size": 0,
+    "workers": 0,
+}
 VGG16 = (1, 1, "pool", 2, 2, "pool", 4, 4, 4, "pool", 8, 8, 8, "pool", 8, 8, 8, "pool")
 
 
@@ -233,10 +244,13 @@ def main() -> None:
     options = Options(**given)
     if options.network not in ("mlp", "vgg16"):
         parser.error(f"--network {options.network} is not known; there are mlp and vgg16")
-    if not seeds or options.epochs < 1:
-        parser.error(f"--seeds {len(seeds)} and --epochs {options.epochs}: both must be at least 1")
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        parser.error(f"--device {options.device}: this torch finds no GPU; leave --device out to use the processor")
+    for option, least in {**LEAST, "seeds": 1}.items():
+        if not (value := len(seeds) if option == "seeds" else given[option]) >= least:
+            parser.error(f"--{option.replace('_', '-')} {value:g} is too small: it must be at least {least:g}")
+    try:
+        torch.empty(0, device=options.device)
+    except (RuntimeError, AssertionError):
+        parser.error(f"--device {options.device}: this torch has no such device; leave --device out for the processor")
     if options.device == "cpu":
         torch.set_num_threads(1)
     try:

@@ -17,6 +17,7 @@ import pytest
 import shoestring as ss
 from shoestring.cli import main
 from shoestring.errors import StudyNotFound
+from shoestring.logs import open_log
 from tests.pictures import image_folder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -167,6 +168,19 @@ def test_what_an_example_cannot_do_is_said_in_a_line(tmp_path):
     assert "nowhere is neither a folder nor an .npz" in refused(tmp_path, network, "--data", "nowhere/")
     assert "--settings kappa is not known; there are untrained" in refused(tmp_path, contrastive, "--settings", "kappa")
     assert "there are adam, sgd, lars" in refused(tmp_path, contrastive, "--optimizer", "adamw")
+    assert "--batch 0 is too small: it must be at least 1" in refused(tmp_path, network, "--batch", "0")
+    assert "--steps -1 is too small: it must be at least 0" in refused(tmp_path, contrastive, "--steps", "-1")
+
+
+@needs_torch
+def test_what_every_trial_would_fail_with_is_refused_before_a_study_is_stored(tmp_path):
+    boss, bhpt, boes = "boss_gpus.py", "bhpt_budgets.py", "boes_contest.py"
+    assert "nowhere is neither a folder nor an .npz" in refused(tmp_path, boss, "--data", "nowhere/")
+    assert "this torch has no device gpu:0" in refused(tmp_path, boss, "--devices", "cpu,gpu:0")
+    assert "wrn-11-1 is not possible: the depth is" in refused(tmp_path, bhpt, "--resnet", "wrn-11-1")
+    assert "--budgets 6,x is not a list of whole numbers" in refused(tmp_path, bhpt, "--budgets", "6,x")
+    assert "folds are 1 to 14" in refused(tmp_path, boes, "--folds", "15")
+    assert not list(tmp_path.iterdir())
 
 
 @needs_torch
@@ -188,6 +202,9 @@ def test_boss_on_two_workers_counts_its_brackets(tmp_path):
     again = finish(start(tmp_path, "boss_gpus.py", *words, "--method", "boss-mss", "--synchronous"))
     assert again.splitlines()[:3] == out.splitlines()[:3], "it was complete"
     assert "bracket 3: 3 conf" in finish(start(tmp_path, "boss_gpus.py", *words, "--method", "pboss"))
+    wider = (*words[:-1], "3", "--method", "boss-mss", "--synchronous")
+    finish(start(tmp_path, "boss_gpus.py", *wider))
+    assert len(open_log(tmp_path / "boss_gpus.db").studies()) == 3, "another network is another study"
 
 
 @needs_torch
@@ -217,7 +234,7 @@ def test_a_contest_that_was_killed_goes_on_to_its_last_round(tmp_path):
     deadline = time.monotonic() + 60
     while killed.poll() is None and time.monotonic() < deadline:
         with suppress(StudyNotFound):  # the file is there before its first study is
-            if storage.exists() and any(trial.step for trial in ss.Study.load(storage, "preliminary-0").trials):
+            if storage.exists() and any(trial.step for trial in ss.Study.load(storage, "preliminary-2-0").trials):
                 break
         time.sleep(0.05)
     killed.kill()

@@ -195,6 +195,8 @@ def test_what_cannot_work_is_said():
         Linear(3, 3, 3)(torch.zeros(1, 3))
     with pytest.raises(MethodError, match="at least 1"):
         training(steps=0)
+    with pytest.raises(MethodError, match="batch=0 are not possible: both must be at least 1"):
+        training(batch=0)
     with pytest.raises(SpaceError, match="train is int"):
         Training(program["network"](), 3, program["data"](1), tunes=lambda t: True)
     with pytest.raises(SpaceError, match="96 inputs and 5 labels"):

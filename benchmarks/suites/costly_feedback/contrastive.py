@@ -21,11 +21,12 @@ from benchmarks.harness.recorded import DATA
 
 SETTING = {"size": 14, "valid": 2000, "rounds": 50, "steps": 12}
 FIXED = "fixed: all at 0.5"
+FULL = "TV-GP-UCB, full feedback"
 SETTINGS = {
     "untrained": "untrained",
     FIXED: "fixed",
     "fixed: as the experts": "expert",
-    "TV-GP-UCB, full feedback": "full",
+    FULL: "full",
     "TV-GP-UCB, Bernoulli(0.6)": "bernoulli:0.6",
     "CE-GP-UCB, κ=0.9": "kappa:0.9",
     "CE-GP-UCB, κ=0.8": "kappa:0.8",
@@ -33,7 +34,8 @@ SETTINGS = {
 }
 DRAWN = [f"random:{number}" for number in range(20)]
 BEST = "fixed: the best of 20"
-WHAT = ("R10", "R100", "validation", "looks")
+READOUTS = ("R10", "R100")
+WHAT = (*READOUTS, "validation", "looks")
 
 
 @cache
@@ -71,10 +73,11 @@ def table(options: Options) -> list[Row]:
     for name, results in found.items():
         rows += [row(f"{name}: {what}", [run[what] for run in results]) for what in WHAT]
         rows.append(row(f"{name}: time", [run["seconds"] / plain for run in results]))
-        if name != FIXED:
-            for what in ("R10", "R100"):
-                pairs = zip(results, found[FIXED], strict=True)
-                rows.append(row(f"{name} − fixed: {what}", [run[what] - other[what] for run, other in pairs]))
+        for reference in (FIXED, FULL):
+            if name != reference and not (name == FIXED and reference == FULL):
+                pairs = list(zip(results, found[reference], strict=True))
+                short = reference.partition(":")[0]
+                rows += [row(f"{name} − {short}: {what}", [a[what] - b[what] for a, b in pairs]) for what in READOUTS]
     return rows
 
 

@@ -7,6 +7,7 @@ BOSS continue trials and compare them on the same rung. BOSS with the halving ru
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.harness.common import Options
@@ -54,11 +55,24 @@ def table(options: Options) -> list[Row]:
     return [*overall(found, NAMES, TOTALS), *_against_bohb(found), *by_family(found, paths, NAMES, TOTALS)]
 
 
-def _against_bohb(found: Array) -> list[Row]:
-    reference = found[:, :, NAMES.index("BOHB")]
+CATCHING_UP = ("BOHB", "BOSS, ss", "BOSS, mss")
+
+
+def catching_up(options: Options) -> list[Row]:
+    """BOSS and BOHB alone on the recorded curves: the difference after 10, 30 and 100 full trainings."""
+    warnings.filterwarnings("ignore", message=".*replicate='resume'.*")
+    paths = tables(FAMILIES)[:: 17 if options.quick else 1]
+    seeds = range(options.seeds or (1 if options.quick else 3))
+    jobs = [Job(path, seed, name, METHODS[name], TOTALS) for seed in seeds for name in CATCHING_UP for path in paths]
+    found = measured(jobs, paths, CATCHING_UP, TOTALS)
+    return [*overall(found, CATCHING_UP, TOTALS), *_against_bohb(found, CATCHING_UP)]
+
+
+def _against_bohb(found: Array, names: Sequence[str] = NAMES) -> list[Row]:
+    reference = found[:, :, names.index("BOHB")]
     return [
         task_row(f"{name} − BOHB, {total} trainings: regret", found[:, :, m, t] - reference[..., t])
         for t, total in enumerate(TOTALS)
-        for m, name in enumerate(NAMES)
+        for m, name in enumerate(names)
         if "BOSS" in name
     ]

@@ -2,6 +2,7 @@
 
     python benchmarks/sub_sampling.py --table 1            # 500, 100 and 200 runs: 5, 1 and 2 times --seeds
     python benchmarks/sub_sampling.py --table curves       # recorded curves, 20 seeds a task; long
+    python benchmarks/sub_sampling.py --table catching-up  # BOSS and BOHB alone on these, 3 seeds
     python benchmarks/sub_sampling.py --table hartmann     # 50 seeds
     python benchmarks/sub_sampling.py --table decision
     python benchmarks/sub_sampling.py --table 3            # architecture search, 20 seeds
@@ -9,6 +10,7 @@
     python benchmarks/sub_sampling.py --table 7            # 32 virtual workers, equal duration, 10 seeds
     python benchmarks/sub_sampling.py --table accountings  # BOSS and BOHB: ten brackets, and equal steps, 60 seeds
     python benchmarks/sub_sampling.py --table brackets     # BOSS and BOHB: ten brackets, 200 seeds of their own
+    python benchmarks/sub_sampling.py --table settling     # the same at σ = 3, 500 further seeds
     python benchmarks/sub_sampling.py --table liars        # the constant liar on a Gaussian process, 20 seeds
     python benchmarks/sub_sampling.py --table seeds        # networks with a new initialisation a replicate, 20 seeds
     python benchmarks/sub_sampling.py --table theorem      # Theorem 1 and Corollary 2, 40 runs
@@ -44,10 +46,12 @@ TABLES = {
     "7": duration.table,
     "accountings": accountings.table,
     "brackets": accountings.brackets,
+    "settling": accountings.settling,
     "liars": duration.liars,
     "seeds": seed_noise.table,
     "theorem": rate.table,
     "curves": curves.table,
+    "catching-up": curves.catching_up,
     "hartmann": hartmann.table,
     "decision": decisions.table,
 }

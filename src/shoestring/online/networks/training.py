@@ -108,10 +108,10 @@ class Training:
         self._device, self._seed, self._augment, self._loss = torch.device(device), seed, augment, loss
         self._workers = workers
         self._train, self._valid = _Data(train, "train", workers), _Data(valid, "valid", workers)
+        if batch < 1 or (steps is not None and steps < 1):
+            raise MethodError(f"steps={steps!r} and batch={batch!r} are not possible: both must be at least 1")
         order = EpochRows(seed, len(self._train), batch)
         self._steps = order.steps if steps is None else steps
-        if self._steps < 1 or batch < 1:
-            raise MethodError(f"steps={steps!r} and batch={batch!r} are not possible: both must be at least 1")
         self._train_batch = self._train.batches(order)
         self._valid_batch = self._valid.batches(self._validation_rows(min(batch, len(self._valid))))
         self._entropy = entropy
