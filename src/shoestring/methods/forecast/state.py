@@ -59,8 +59,9 @@ class ForecastState:
     """The state of a study. ``last`` is the last step of a training, and ``first`` the first milestone that counts.
 
     ``columns`` and ``readings`` are what the process needs, ``curves`` has by arm the best loss so far at each
-    milestone, ``rungs`` ranks arms, ``neighbours`` and ``duplicates`` are the arms that repeat another one,
-    ``constrained`` are the readings of the constraints that the method has to model, None without any, ``failed_at`` are the steps at which trials failed, and ``granted`` is what each rule has decided.
+    milestone, ``rungs`` ranks arms, ``constrained`` has the readings of the constraints to model, None without any,
+    ``neighbours`` and ``duplicates`` are the arms that repeat another one, ``failed_at`` are the steps at which trials
+    failed, and ``granted`` is what each rule has decided.
     """
 
     def __init__(self, history: History, pool: int, last: int, first: int) -> None:
