@@ -65,7 +65,7 @@ def test_without_changes_seen_nothing_is_certain():
 def test_of_what_improves_a_violation_may_be_temporary():
     rising = [[base + 0.15 * math.log(step) for step in (1, 2, 3, 5, 8)] for base in (0.1, 0.15, 0.2, 0.25)]
     near, far = ends_of([*rising, [0.32], [0.02]], ">= 0.5")[-2:]
-    assert near > 0.9
+    assert near > 0.8
     assert far < 0.5
 
 
@@ -75,7 +75,7 @@ def test_the_best_within_a_constraint_is_found(bound, share):
 
     def found(method):
         name, _, text = bound.partition(" ")
-        return [study_of(method, 120, seed=seed, constraints={name: text}) for seed in range(4)]
+        return [study_of(method, 120, seed=seed, constraints={name: text}) for seed in range(3)]
 
     modelled, blind = found(Forecast()), found(Forecast(feasibility="worse loss"))
     finished = [trial for study in modelled for trial in study.trials if trial.step == LAST]
@@ -111,7 +111,7 @@ def test_while_nothing_is_feasible_the_probability_alone_decides():
     ids=["one", "two", "with two objectives"],
 )
 def test_cached_equals_fresh(options, workers):
-    study = study_of(steps=220, workers=workers, **options)
+    study = study_of(steps=130, workers=workers, **options)
     assert len(study.trials) > 12
     check_cached_equals_fresh(Forecast(), study.events())
 
