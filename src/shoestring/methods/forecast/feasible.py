@@ -10,21 +10,17 @@ symbol   shape     meaning
 ======== ========= ==============================================================================
 x        (n, k)    the levels of all readings at milestones, as scores; small is good
 b        (k,)      the bounds, as scores
-Δx, Δl   (c,)      the changes of a level, and of the log step, from a milestone to the next
-μ, β, σ²           per milestone, their law: Δx ~ N((μ + βx) Δl, σ² Δl)
+Δx, Δl   (c, k)    the changes of levels, and of log steps, from each milestone to the next
+μ, σ²    (k,)      drift and variance of a level for a log step: Δx ~ N(μ Δl, σ² Δl)
 ======== ========= ==============================================================================
 
-With β below 0 levels come closer to each other: what is high early says little. The law of a milestone is drawn to that
-of the one before, the less the more changes were seen there. Before the first one μ and β are 0, and σ² is that of
-recorded learning curves until some changes were seen.
+While there are few changes, σ² is drawn towards that of recorded learning curves.
 """
 
 from __future__ import annotations
 
 import math
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,15 +30,12 @@ from shoestring.core.history import History, TrialRecord
 from shoestring.core.scores import tame
 from shoestring.core.weighing import level
 from shoestring.methods.forecast.columns import Columns
-from shoestring.methods.forecast.milestones import milestones
 from shoestring.samplers.feasibility import Feasibility, Levels, bounds_of
 
 # Configurations that are less likely to be feasible than this are neither promoted by rank nor finished.
 LEAST_PROBABILITY = 0.05
 # What recorded curves show of σ², until there are this many changes.
 _RECORDED, _ENOUGH = 0.1, 10
-# The changes at the milestone before count as much as this many.
-_DRAWN = 2
 
 
 class ConstraintReadings:
@@ -75,51 +68,26 @@ class ConstraintReadings:
 
     def ends(self, last: int) -> tuple[list[int], Levels, Array]:
         """The arms with readings, their expected levels at the last step, as scores, and the deviations (n, k)."""
-        raw, steps, before = np.array(self._levels), np.array(self._steps), np.array(self._before)
+        raw, logs, before = np.array(self._levels), np.log(self._steps), np.array(self._before)
         arms = list(self._latest)
-        latest, later = np.array([self._latest[arm] for arm in arms]), np.flatnonzero(before >= 0)
-        earlier, bounds = before[later], bounds_of(self.constraints)
-        means, deviations = np.zeros((len(arms), len(bounds))), np.zeros((len(arms), len(bounds)))
-        for j, bound in enumerate(bounds.copy()):
+        latest = np.array([self._latest[arm] for arm in arms])
+        ahead = math.log(last) - logs[latest]
+        known, later = bounds_of(self.constraints), np.flatnonzero(before >= 0)
+        gaps = logs[later] - logs[before[later]]
+        means, deviations, bounds = np.zeros((len(arms), len(known))), np.zeros((len(arms), len(known))), known.copy()
+        for j, bound in enumerate(known):
             scores = tame(np.append(raw[:, j], bound))
-            gaps = np.log(steps[later] / steps[earlier])
-            seen = _Changes(steps[earlier], gaps, scores[earlier], scores[later] - scores[earlier])
-            means[:, j], variance = seen.until(last, steps[latest], scores[latest])
-            deviations[:, j], bounds[j] = np.sqrt(variance), scores[-1]
+            drift, variance = _changes(scores[later] - scores[before[later]], gaps)
+            means[:, j] = scores[latest] + drift * ahead
+            deviations[:, j], bounds[j] = np.sqrt(variance * ahead), scores[-1]
         return arms, Levels(means, bounds), deviations
 
 
-class _Changes(NamedTuple):
-    """The changes of a level: the steps after which they came, how long they took, Δl, the levels then, and Δx."""
-
-    after: Codes
-    gaps: Array
-    levels: Array
-    changes: Array
-
-    def until(self, last: int, steps: Codes, levels: Array) -> tuple[Array, Array]:
-        """The mean and the variance at the last step of what has these levels at these steps. Shape (n,)."""
-        law, stops = np.zeros(2), milestones(last)
-        noise = _RECORDED * max(0.0, 1 - len(self.changes) / _ENOUGH)
-        means, variances = levels.copy(), np.zeros(len(levels))
-        for stop, following in pairwise(stops):
-            law, noise = self._law(stop, law, noise)
-            length, ahead = math.log(following / stop), steps <= stop
-            kept = max(1 + length * law[1], 0.0)
-            means[ahead] = means[ahead] * kept + length * law[0]
-            variances[ahead] = variances[ahead] * kept**2 + length * noise
-        return means, variances
-
-    def _law(self, stop: int, drawn: Array, noise: float) -> tuple[Array, float]:
-        """μ and β, and σ², of the changes after a milestone: a regression that is drawn to those before it."""
-        own = self.after == stop
-        if not own.any():
-            return drawn, noise
-        roots, count = np.sqrt(self.gaps[own]), int(own.sum())
-        A, target = roots[:, None] * np.column_stack([np.ones(count), self.levels[own]]), self.changes[own] / roots
-        weight = _DRAWN * float(self.gaps[own].mean())
-        law = np.linalg.solve(weight * np.eye(2) + A.T @ A, weight * drawn + A.T @ target)
-        return law, (_DRAWN * noise + float(((target - A @ law) ** 2).sum())) / (_DRAWN + count)
+def _changes(changes: Array, gaps: Array) -> tuple[float, float]:
+    """μ and σ²; 0 and 0 once levels are seen not to change."""
+    drift = float(changes.sum() / gaps.sum()) if len(gaps) >= _ENOUGH else 0.0
+    assumed = max(0.0, 1 - len(gaps) / _ENOUGH)
+    return drift, float((_RECORDED * assumed + ((changes - drift * gaps) ** 2 / gaps).sum()) / (assumed + len(gaps)))
 
 
 class EndFeasibility:
@@ -167,8 +135,10 @@ class EndFeasibility:
 
     @property
     def hopeful(self) -> Mask:
-        """Per column, whether it is not known to be nearly without a chance. Shape (m,)."""
-        return ~(self._own < LEAST_PROBABILITY)
+        """Per column, whether it may be trained further: what has nearly no chance is not, once another one is
+        feasible. Until then it is, so that a wrong forecast of levels is noticed. Shape (m,).
+        """
+        return ~(self._own < LEAST_PROBABILITY) if len(self.incumbents) else np.ones(len(self._own), dtype=bool)
 
 
 def _fulfilled(constraints: tuple[Constraint, ...], ends: Levels, deviations: Array) -> Array:
