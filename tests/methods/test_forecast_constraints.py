@@ -46,8 +46,8 @@ def ends_of(levels, bound="<= 0.5"):
         for step, value in zip((1, 2, 3, 5, 8), curve, strict=False):
             trial.readings[step] = ss.Reading(0.1, memory=value)
             readings.add(trial, step, 0.1, True)
-    _, ends, deviations = readings.ends(LAST)
-    return _fulfilled(constraints, ends, deviations)
+    _, ends, deviations = readings.persisting(LAST)
+    return _fulfilled(np.array([one.strict for one in constraints]), ends, deviations)
 
 
 def test_of_what_does_not_change_one_reading_tells_all():
@@ -166,10 +166,10 @@ def test_configurations_with_other_violations_are_no_copies():
     assert duplicates.is_duplicate(2)
 
 
-def test_promotions_take_what_is_likely_to_be_feasible_first():
+def test_promotions_take_what_is_feasible_first():
     rungs = Rungs(LAST, 1)
     for arm in range(6):
         rungs.add(arm, 1, arm / 10)
-    behind = {0: 0.9, 1: 0.7, 2: 0.0, 3: 0.0, 4: 0.6, 5: 0.8}
-    promoted = rungs.promotion(3, lambda arm: True, lambda arm, step: arm != 2, behind.__getitem__)
+    missed = {0: 0.9, 1: 0.7, 2: 0.0, 3: 0.0, 4: 0.6, 5: 0.8}
+    promoted = rungs.promotion(3, lambda arm: True, lambda arm, step: arm != 2, lambda arm, step: missed[arm])
     assert (promoted.arm, promoted.place, promoted.among) == (3, 2, 6)

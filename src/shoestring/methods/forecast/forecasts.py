@@ -86,7 +86,7 @@ class Forecasts:
         """Mean and expected improvement of new configurations."""
         mean, deviation = self._process.forecast_points(self._w, self._scale, points)
         gained = self._gained(mean, deviation) * (1 - self._failures.risk(points, np.zeros(len(points))))
-        return mean, gained if self.feasibility is None else gained * self.feasibility.model.probability(points)
+        return mean, gained if self.feasibility is None else gained * self.feasibility.at(points)
 
     def _gained(self, mean: Array, deviation: Array) -> Array:
         """The expected improvement on the best; 1 if nothing is feasible yet."""

@@ -149,7 +149,7 @@ class Forecast:
         """(2) The best paused trial in the top 1/eta of its rung, the highest rung first."""
         if state.granted.steps["guard"] >= self.guard * history.ledger.steps:
             return None
-        safe, column_of, feasibility = forecasts.safe, state.columns.of_arm, forecasts.feasibility
+        safe, column_of = forecasts.safe, state.columns.of_arm
 
         def ranks(arm: int) -> bool:
             return bool(safe[column_of[arm]]) and not state.repeats(arm)
@@ -158,12 +158,7 @@ class Forecast:
             trial = history.arms[arm].trials[0]
             return trial.state == "paused" and trial.step < step
 
-        def behind(arm: int) -> float:
-            """How far an arm is behind those that are likely to be feasible, by the chance that it is not."""
-            probability = 1.0 if feasibility is None else feasibility.of_started(column_of[arm])
-            return 1 - probability if probability < 0.5 else 0.0
-
-        found = state.rungs.promotion(self.eta, ranks, waits_before, behind if feasibility is not None else None)
+        found = state.rungs.promotion(self.eta, ranks, waits_before, state.constrained and state.constrained.missed_by)
         if found is None:
             return None
         reason = f"ranked {found.place} of the {found.among} trials that reached step {found.step}{history.weighed}"

@@ -52,16 +52,17 @@ class Rungs:
         eta: float,
         ranks: Callable[[int], bool],
         waits_before: Callable[[int, int], bool],
-        behind: Callable[[int], float] | None = None,
+        behind: Callable[[int, int], float] | None = None,
     ) -> Promotion | None:
         """The best arm in the top 1/eta of its rung, the highest rung first.
 
         ``ranks`` says which arms are counted at all, and ``waits_before(arm, step)`` which ones can be trained now and
-        have not reached the step of the next rung. Arms are ordered by ``behind`` first, if it is given.
+        have not reached the step of the next rung. Arms are first ordered by ``behind(arm, step)``, if it is given: how
+        far an arm is behind others at the step of its rung.
         """
         for level in range(len(self._steps) - 2, -1, -1):
             ranked = [arm for _, arm in self._ranked[level] if ranks(arm)]
-            ranked = sorted(ranked, key=behind) if behind else ranked
+            ranked = sorted(ranked, key=lambda arm, at=self._steps[level]: behind(arm, at)) if behind else ranked
             for place, arm in enumerate(ranked[: int(len(ranked) / eta)], 1):
                 if waits_before(arm, self._steps[level + 1]):
                     return Promotion(arm, place, len(ranked), self._steps[level])

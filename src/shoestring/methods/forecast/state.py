@@ -177,7 +177,10 @@ class ForecastState:
         """Forecasts with the next readings of running trials imputed with the posterior mean."""
         feasibility = None
         if self.constrained is not None:
-            feasibility = EndFeasibility(history, self.columns, self.constrained, self.last)
+            places = [(self.columns.arm_at[column].index, step) for column, step in self.readings.places]
+            feasibility = EndFeasibility(
+                history, self.columns, self.constrained, self.readings.process, places, self.last
+            )
         return self._forecasts(self.readings.process, feasibility)
 
     def forecasts_of_readings(self) -> Forecasts:
