@@ -158,7 +158,8 @@ class Forecast:
             trial = history.arms[arm].trials[0]
             return trial.state == "paused" and trial.step < step
 
-        found = state.rungs.promotion(self.eta, ranks, waits_before, state.constrained and state.constrained.missed_by)
+        missed_by = None if state.constrained is None else state.constrained.missed_by
+        found = state.rungs.promotion(self.eta, ranks, waits_before, missed_by)
         if found is None:
             return None
         reason = f"ranked {found.place} of the {found.among} trials that reached step {found.step}{history.weighed}"

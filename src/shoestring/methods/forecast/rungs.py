@@ -62,7 +62,9 @@ class Rungs:
         """
         for level in range(len(self._steps) - 2, -1, -1):
             ranked = [arm for _, arm in self._ranked[level] if ranks(arm)]
-            ranked = sorted(ranked, key=lambda arm, at=self._steps[level]: behind(arm, at)) if behind else ranked
+            if behind is not None:
+                missed = {arm: behind(arm, self._steps[level]) for arm in ranked}
+                ranked.sort(key=missed.__getitem__)
             for place, arm in enumerate(ranked[: int(len(ranked) / eta)], 1):
                 if waits_before(arm, self._steps[level + 1]):
                     return Promotion(arm, place, len(ranked), self._steps[level])
