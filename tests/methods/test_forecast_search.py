@@ -24,14 +24,14 @@ def rounded(config, step):
     return smooth({name: round(value) for name, value in config.items()}, step) + 1 / (step + round(config["a"]))
 
 
-def study_of(reading, method, seed=0, space=None, workers=1, fails=lambda config: False, last=LAST, budget="180 steps"):
+def study_of(reading, method, seed=0, space=None, workers=1, fails=lambda config: False):
     def train(trial):
-        for step in range(trial.start + 1, last + 1):
+        for step in range(trial.start + 1, LAST + 1):
             if fails(trial.config):
                 raise ValueError("no")
             yield reading(trial.config, step) + 1 / step
 
-    study = ss.Study(space or CUBE, budget=budget, method=method, max_resource=last, seed=seed)
+    study = ss.Study(space or CUBE, budget="180 steps", method=method, max_resource=LAST, seed=seed)
     study.run(train, executor=Simulated(workers), progress=False)
     return study
 
@@ -52,24 +52,6 @@ def test_half_of_the_new_configurations_are_proposed_where_none_is_a_copy(worker
     check_cached_equals_fresh(Forecast(), study.events())
 
 
-def test_what_it_proposes_is_trained_for_a_ninth_first():
-    study = study_of(smooth, Forecast(whole=0.0), last=27, budget="540 steps")
-    lengths = {"gp": [], "model": []}
-    for grant in study.history.grants:
-        rule = (grant.state or {}).get("rule")
-        if grant.config is not None and rule in lengths:
-            lengths[rule].append(grant.until)
-    assert set(lengths["gp"][:10]) == {3}
-    assert set(lengths["model"]) == {1}
-
-
-def test_little_that_is_left_is_not_spent_on_long_first_readings():
-    study = study_of(smooth, Forecast(whole=0.0), last=27, budget="54 steps")
-    untils = [grant.until for grant in study.history.grants if (grant.state or {}).get("rule") == "gp" and grant.config]
-    assert untils
-    assert max(untils) == 1
-
-
 def test_the_share_falls_where_what_it_finds_are_copies():
     by_gp, by_pool = proposed(study_of(rounded, Forecast()))
     assert by_gp < 0.7 * by_pool
@@ -77,8 +59,10 @@ def test_the_share_falls_where_what_it_finds_are_copies():
 
 def test_smooth_ends_are_found_closer():
     def mean(by_gp):
-        studies = [study_of(smooth, Forecast(by_gp=by_gp), seed, last=27, budget="270 steps") for seed in range(6)]
-        return np.mean([study.best.value for study in studies]) - 1 / 27
+        return (
+            np.mean([study_of(smooth, Forecast(by_gp=by_gp, whole=0.0), seed).best.value for seed in range(6)])
+            - 1 / LAST
+        )
 
     assert mean(0.5) < 0.7 * mean(0.0)
 

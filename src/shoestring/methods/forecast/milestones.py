@@ -43,11 +43,7 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
 
 
 def first_step_compared(history: History, last: int, trusted: int) -> int:
-    """Return how far a configuration is trained first that its first reading must tell from others.
-
-    A planned one and the random ones that it is compared with, and one that the second process proposes: it is among
-    others that were read early, so that one more early reading says little.
-    """
+    """Return how far a planned configuration is trained first, and the random ones that it is compared with."""
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
     return max(_further(history, last), trusted)

@@ -192,7 +192,6 @@ class Forecast:
         end = _in_users_units(forecasts, history.sign, chosen.mean)
         why = f"has {per}"
         if proposed is not None:
-            first = first_step_compared(history, state.last, state.first)
             why = f"is the best by a Gaussian process of forecast ends{history.weighed}"
         reason = f"a new configuration{near} with a forecast of {end} {why}"
         rule = "model" if proposed is None else "gp"
