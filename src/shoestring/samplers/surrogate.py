@@ -19,7 +19,7 @@ from shoestring.models.acquisition import ACQUISITIONS, log_knowledge_gradient, 
 from shoestring.models.maximise import climb, snap
 from shoestring.models.scores import loss_of_score
 from shoestring.samplers.candidates import around, embedding
-from shoestring.samplers.feasibility import Feasibility
+from shoestring.samplers.feasibility import Feasibility, known_levels
 from shoestring.samplers.training import TrainingSet, Transform, refit_size, scaled, thinned
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Surrogate:
 
     Improvement counts from the incumbent minus ``margin``. The kernel's parameters are
     learned, at length or in a quarter of the time, or with "none" those of the prior.
+    ``feasibility`` is that of the known points; without it, where there are constraints, it is fitted to their levels.
     With ``greedy``, where readings are noisy, "log-ei" gives way to the lowest mean, for candidates to be rescored.
     """
 
@@ -60,6 +61,7 @@ class Surrogate:
         margin: float = 0.0,
         learn: Learning = "thorough",
         greedy: bool = False,
+        feasibility: Feasibility | None = None,
     ) -> None:
         self.history, self.known, self.margin = history, known, margin
         self.embed = embedding(history)
@@ -72,7 +74,9 @@ class Surrogate:
         self.greedy = greedy and self.noisy and acquisition == "log-ei"
         if self.greedy:
             self.acquire = partial(upper_confidence_bound, width=0.0)
-        self.feasibility = Feasibility(history, known) if history.goals.constraints else None
+        self.feasibility = feasibility
+        if feasibility is None and history.goals.constraints:
+            self.feasibility = Feasibility(history, known.points, known_levels(history, known))
         # Only on a grid can a candidate be one that was tried.
         taken = observe(history).points if history.codec.cells.all() else known.points[:0]
         self._tried = {row.tobytes() for row in taken.round(_DIGITS)}

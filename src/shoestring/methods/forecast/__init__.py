@@ -28,6 +28,8 @@ before it are not used. Then, at every decision (``rules.py``):
    by a second process, fitted to the forecast ends (``search.py``).
 
 While many trials run and little of the budget is left, workers wait: it is for the ends of trainings (``rules.py``).
+With constraints EI is on the best feasible reading, and multiplied by the probability of being feasible at T; what is
+likely to be infeasible comes last in promotions and in the end game (``feasible.py``).
 A configuration with exactly the readings of another one is not continued (``copies.py``). EI is multiplied by the
 probability of not failing later, and what is likely to fail is neither promoted nor finished (``failures.py``).
 

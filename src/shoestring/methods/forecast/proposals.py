@@ -50,7 +50,7 @@ def best_new(
 ) -> New:
     """The best column of the pool or, if better and if these may be drawn, a neighbour of a good configuration."""
     codec, keys = history.codec, tried(history)
-    drawn = _neighbours(history, rng, columns, forecasts.mean) if draw_near else ()
+    drawn = _neighbours(history, rng, columns, forecasts.order) if draw_near else ()
     near = [(one, parent) for one, parent in drawn if codec.allowed(one) and Codec.key(one) not in keys]
     if near:
         means, gains = forecasts.at(np.array([codec.encode(one) for one, _ in near]))
@@ -61,11 +61,11 @@ def best_new(
 
 
 def _neighbours(
-    history: History, rng: np.random.Generator, columns: Columns, mean: Array
+    history: History, rng: np.random.Generator, columns: Columns, order: Array
 ) -> Iterator[tuple[Config, int]]:
     """Configurations near those with the best forecasts that have not failed, each with the arm that it is near."""
     alive = [column for column, trial in columns.trials.items() if trial.state not in FAILED]
-    for column in sorted(alive, key=mean.__getitem__)[:_PARENTS]:
+    for column in sorted(alive, key=order.__getitem__)[:_PARENTS]:
         centre, parent = columns.points[[column]], columns.arm_at[column].index
         for point in around(centre, rng, _NEIGHBOURS, history.codec, smallest=0.03, every_axis=True):
             yield history.codec.decode(point), parent

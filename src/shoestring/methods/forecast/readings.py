@@ -30,14 +30,14 @@ class Readings:
     def __init__(self, columns: Columns, new_process: Callable[[Array], CurveProcess]) -> None:
         self._columns, self._new_process = columns, new_process
         self.process = new_process(columns.points)
-        self._places: list[tuple[int, int]] = []
+        self.places: list[tuple[int, int]] = []
         self._losses: list[float] = []
         # By trial, the grants whose last readings are imputed.
         self._expected: dict[int, Granted] = {}
 
     @property
     def columns(self) -> Codes:
-        return np.array([column for column, _ in self._places])
+        return np.array([column for column, _ in self.places])
 
     @property
     def losses(self) -> Array:
@@ -49,7 +49,7 @@ class Readings:
             self._condense()
         self.process.add(column, step, due)
         self._losses.append(loss)
-        self._places.append((column, step))
+        self.places.append((column, step))
 
     def expect(self, grant: Granted) -> None:
         """Impute the reading at the end of a grant."""
@@ -84,14 +84,14 @@ class Readings:
         With several objectives losses are other ones at each decision, so the trials that were trained longest count as
         the best: they were best for some weights.
         """
-        last = {column: (loss, column, step) for (column, step), loss in zip(self._places, self._losses, strict=True)}
+        last = {column: (loss, column, step) for (column, step), loss in zip(self.places, self._losses, strict=True)}
         ordered = sorted(last.values())
         if isinstance(self.process, ContinuedProcess):
             ordered.sort(key=lambda reading: (-reading[2], reading[1]))
         failed = [reading for reading in ordered if reading[0] == math.inf][-_MOST_READINGS // 8 :]
         living = [reading for reading in ordered if reading[0] < math.inf][: _MOST_READINGS // 2 - len(failed)]
         self.process = self._new_process(self._columns.points)
-        self._losses, self._places = [], []
+        self._losses, self.places = [], []
         for loss, column, step in living + failed:
             self.add(column, step, loss)
         for grant in self._expected.values():

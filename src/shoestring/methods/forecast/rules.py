@@ -60,7 +60,8 @@ class Forecast:
     budget of 20 full trainings or more, at least the share ``whole`` of the steps goes to trainings from the first to
     the last step, chosen by the ends alone, and half of those after ten trainings. With ``prices`` "alike" steps count
     alike whatever they take or cost; with "average", later steps of a trial count like its first ones. Both are for
-    comparison.
+    comparison. With ``feasibility`` "modelled" constraints are forecast, and what is likely to violate them at its end
+    is not trained further; with "worse loss" a violation is only seen as a loss worse than all feasible ones.
     """
 
     startup: int = 10
@@ -71,6 +72,7 @@ class Forecast:
     by_gp: float = field(default=0.5, metadata={"before": 0.0})
     whole: float = field(default=0.2, metadata={"before": 0.0})
     prices: Literal["measured", "average", "alike"] = field(default="measured", metadata={"before": "average"})
+    feasibility: Literal["modelled", "worse loss"] = field(default="modelled", metadata={"before": "worse loss"})
     judges: ClassVar[Judges] = "weighted"
     reference: ClassVar[str] = (
         "Swersky, Snoek and Adams, Freeze-thaw Bayesian optimization, 2014, for forecasting learning curves; "
@@ -84,6 +86,10 @@ class Forecast:
         check_number(self, "by_gp", "a share of the new configurations, between 0 and 1", 0, 1, "[]")
         check_number(self, "whole", "a share of the steps, between 0 and 1", 0, 1, "[]")
         check_number(self, "eta", "a number above 1: the best 1/eta are promoted", 1, ends="()")
+
+    @property
+    def models_constraints(self) -> bool:
+        return self.feasibility == "modelled"
 
     def decide(self, history: History, rng: np.random.Generator) -> Decision:
         """Random configurations first: they need neither the pool nor the process, so the first ask is quick."""
@@ -112,7 +118,7 @@ class Forecast:
     @one_thread()
     def _decide_by_model(self, history: History, rng: np.random.Generator, first: int) -> Decision:
         state = self._state(history)
-        forecasts = state.forecasts()
+        forecasts = state.forecasts(history)
         return (
             whole_training(history, rng, state, self.whole)
             or _end_game(state, forecasts, history)
@@ -158,7 +164,8 @@ class Forecast:
             trial = history.arms[arm].trials[0]
             return trial.state == "paused" and trial.step < step
 
-        found = state.rungs.promotion(self.eta, ranks, waits_before)
+        missed_by = None if state.constrained is None else state.constrained.missed_by
+        found = state.rungs.promotion(self.eta, ranks, waits_before, missed_by)
         if found is None:
             return None
         reason = f"ranked {found.place} of the {found.among} trials that reached step {found.step}{history.weighed}"
@@ -178,7 +185,7 @@ class Forecast:
         if gain[best] < 0:
             new = random_start(history, rng, first, "the pool is used up: a new configuration")
             return new or _repetition(state) or nothing_left(history)
-        per = f"the largest expected improvement per {_SINGULAR[unit]}{prices_in_words(measured)}{history.weighed}"
+        per = f"the largest {forecasts.goal} per {_SINGULAR[unit]}{prices_in_words(measured)}{history.weighed}"
         per += failures_in_words(state.failed_at, len(columns.arm_at))
         if best in columns.arm_at:
             return _advance(state, best, f"{_describe(state, forecasts, history.sign, best)}, {per}", "model")
@@ -226,7 +233,7 @@ def _end_game(state: ForecastState, forecasts: Forecasts, history: History) -> C
 def _best_paused(state: ForecastState, forecasts: Forecasts) -> int | None:
     """The column of the paused trial with the best forecast that is not likely to fail."""
     safe = state.columns.paused & forecasts.safe
-    return int(np.argmin(np.where(safe, forecasts.mean, np.inf))) if safe.any() else None
+    return int(np.argmin(np.where(safe, forecasts.order, np.inf))) if safe.any() else None
 
 
 def _repetition(state: ForecastState) -> Continue | None:
@@ -256,7 +263,7 @@ def _belief(state: ForecastState, forecasts: Forecasts, trial: TrialRecord) -> C
 def _in_users_units(forecasts: Forecasts, sign: float, mean: float) -> str:
     """A forecast as a reading."""
     loss = sign * forecasts.loss(mean)
-    return f"{loss:.4g} or better" if mean < forecasts.best else f"{loss:.4g}"
+    return f"{loss:.4g} or better" if mean < forecasts.best < math.inf else f"{loss:.4g}"
 
 
 def _describe(state: ForecastState, forecasts: Forecasts, sign: float, column: int) -> str:
@@ -266,6 +273,6 @@ def _describe(state: ForecastState, forecasts: Forecasts, sign: float, column: i
     text = f"trial {columns.trial(column).index} has a forecast of {end} at step {state.last}"
     others = [other for other in columns.paused.nonzero()[0].tolist() if other != column]
     if others:
-        rival = min(others, key=mean.__getitem__)
+        rival = min(others, key=forecasts.order.__getitem__)
         text += f" (trial {columns.trial(rival).index}: {_in_users_units(forecasts, sign, mean[rival])})"
     return text

@@ -48,15 +48,23 @@ class Rungs:
             self._ranked[level].append((math.inf, arm))
 
     def promotion(
-        self, eta: float, ranks: Callable[[int], bool], waits_before: Callable[[int, int], bool]
+        self,
+        eta: float,
+        ranks: Callable[[int], bool],
+        waits_before: Callable[[int, int], bool],
+        behind: Callable[[int, int], float] | None = None,
     ) -> Promotion | None:
         """The best arm in the top 1/eta of its rung, the highest rung first.
 
         ``ranks`` says which arms are counted at all, and ``waits_before(arm, step)`` which ones can be trained now and
-        have not reached the step of the next rung.
+        have not reached the step of the next rung. Arms are first ordered by ``behind(arm, step)``, if it is given: how
+        far an arm is behind others at the step of its rung.
         """
         for level in range(len(self._steps) - 2, -1, -1):
             ranked = [arm for _, arm in self._ranked[level] if ranks(arm)]
+            if behind is not None:
+                missed = {arm: behind(arm, self._steps[level]) for arm in ranked}
+                ranked.sort(key=missed.__getitem__)
             for place, arm in enumerate(ranked[: int(len(ranked) / eta)], 1):
                 if waits_before(arm, self._steps[level + 1]):
                     return Promotion(arm, place, len(ranked), self._steps[level])

@@ -50,11 +50,16 @@ def by_second_process(
     """The configuration with the largest expected improvement by the second process; None if all were tried."""
     columns, codec = state.columns, history.codec
     started = np.array(list(columns.arm_at), dtype=np.int64)
-    fitted = started[_spread_out(columns.points[started], forecasts.mean[started])]
+    if forecasts.feasibility is not None:
+        started = forecasts.feasibility.started
+    fitted = started[_spread_out(columns.points[started], forecasts.order[started])]
     none = columns.points[:0]
     known = TrainingSet(state.last, fitted, columns.points[fitted], forecasts.mean[fitted], failed=none, pending=none)
     margin = margin_now(history, _MARGIN)
-    surrogate = Surrogate(history, known, "none", "log-ei", warp=True, margin=margin, learn="quick")
+    feasibility = None if forecasts.feasibility is None else forecasts.feasibility.among(fitted)
+    surrogate = Surrogate(
+        history, known, "none", "log-ei", warp=True, margin=margin, learn="quick", feasibility=feasibility
+    )
     wide = snap(latin(rng, _CANDIDATES, codec.dimensions), codec)
     near = surrogate.near_best(rng, _CANDIDATES)
     points, scores = surrogate.searched(np.vstack([wide, near]), _CLIMBERS, _ITERATIONS)

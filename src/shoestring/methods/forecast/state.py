@@ -9,19 +9,18 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import merge
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from shoestring._arrays import Array, Codes
+from shoestring._arrays import Array
 from shoestring.core.decisions import read_state
 from shoestring.core.events import Granted
 from shoestring.core.history import FAILED, Cursor, History, TrialRecord
 from shoestring.methods.forecast.columns import Columns
 from shoestring.methods.forecast.copies import Duplicates, Neighbours
 from shoestring.methods.forecast.failures import failure_model
+from shoestring.methods.forecast.feasible import ConstraintReadings, EndFeasibility
 from shoestring.methods.forecast.forecasts import Forecasts
 from shoestring.methods.forecast.milestones import milestones
 from shoestring.methods.forecast.readings import Readings
@@ -60,8 +59,9 @@ class ForecastState:
     """The state of a study. ``last`` is the last step of a training, and ``first`` the first milestone that counts.
 
     ``columns`` and ``readings`` are what the process needs, ``curves`` has by arm the best loss so far at each
-    milestone, ``rungs`` ranks arms, ``neighbours`` and ``duplicates`` are the arms that repeat another one,
-    ``failed_at`` are the steps at which trials failed, and ``granted`` is what each rule has decided.
+    milestone, ``rungs`` ranks arms, ``constrained`` has the readings of the constraints to model, None without any,
+    ``neighbours`` and ``duplicates`` are the arms that repeat another one, ``failed_at`` are the steps at which trials
+    failed, and ``granted`` is what each rule has decided.
     """
 
     def __init__(self, history: History, pool: int, last: int, first: int) -> None:
@@ -73,12 +73,13 @@ class ForecastState:
             return kind(points, last, choices, is_table)
 
         self._processes = ("curve process", pool, last, first)
-        self.last, self.first = last, first
+        self.last, self.first, self._stops = last, first, frozenset(milestones(last))
         self.columns = Columns(history, pool)
         self.readings = Readings(self.columns, new_process)
         self.curves: dict[int, dict[int, float]] = {}
         self.rungs = Rungs(last, first)
-        self.neighbours, self.duplicates = Neighbours(self.curves), Duplicates()
+        self.constrained = ConstraintReadings(history.goals.constraints) if history.goals.constraints else None
+        self.neighbours, self.duplicates = Neighbours(self.curves, self.misses), Duplicates()
         self.failed_at: list[int] = []
         self.granted = GrantedByRule()
         self.embed = embedding(history)
@@ -119,18 +120,22 @@ class ForecastState:
             return
         due = self.readings.due(trial.index, step)
         if not trial.replicate:
-            self._take_in_loss(trial.arm, step, loss, due)
+            self._take_in_loss(trial, step, loss, due)
         if due is not None:
             self.readings.forget(due)
 
-    def _take_in_loss(self, arm: int, step: int, loss: float, due: int | None) -> None:
-        """A loss of an arm; ``due`` is the trial that this reading was expected from, if it was."""
+    def _take_in_loss(self, trial: TrialRecord, step: int, loss: float, due: int | None) -> None:
+        """A loss of an arm's first trial; ``due`` is the trial that this reading was expected from, if it was."""
+        arm, is_milestone = trial.arm, step in self._stops
         lowest = self._lowest[arm] = min(loss, self._lowest.get(arm, loss))
-        self._start(arm)
-        if step not in milestones(self.last):
+        if arm not in self.columns.of_arm:
+            self._start(arm)
+        if self.constrained is not None:
+            self.constrained.add(trial, step, loss, is_milestone)
+        if not is_milestone:
             return
         self.curves.setdefault(arm, {})[step] = lowest
-        self.duplicates.take_in(arm, step, loss)
+        self.duplicates.take_in(arm, step, loss, trial.violations.get(step, ()))
         if step >= self.first:
             self.readings.add(self.columns.of_arm[arm], step, lowest, due)
             self.rungs.add(arm, step, lowest)
@@ -164,20 +169,30 @@ class ForecastState:
         """The best losses of the arms that were trained to their end."""
         return {arm: curve[self.last] for arm, curve in self.curves.items() if self.last in curve}
 
-    def forecasts(self) -> Forecasts:
+    def misses(self, arm: int, step: int) -> bool:
+        """Return whether the reading of an arm at a milestone violates a constraint."""
+        return self.constrained is not None and self.constrained.misses(arm, step)
+
+    def forecasts(self, history: History) -> Forecasts:
         """Forecasts with the next readings of running trials imputed with the posterior mean."""
-        return self._forecasts(self.readings.process, self.readings.columns, self.readings.losses)
+        feasibility = None
+        if self.constrained is not None:
+            places = [(self.columns.arm_at[column].index, step) for column, step in self.readings.places]
+            feasibility = EndFeasibility(
+                history, self.columns, self.constrained, self.readings.process, places, self.last
+            )
+        return self._forecasts(self.readings.process, feasibility)
 
     def forecasts_of_readings(self) -> Forecasts:
-        """Forecasts without what is imputed."""
-        return self._forecasts(self.readings.process.without_expected(), self.readings.columns, self.readings.losses)
+        """Forecasts of losses alone, without what is imputed."""
+        return self._forecasts(self.readings.process.without_expected())
 
-    def _forecasts(self, process: CurveProcess, places: Codes, losses: Array) -> Forecasts:
-        columns = self.columns
+    def _forecasts(self, process: CurveProcess, feasibility: EndFeasibility | None = None) -> Forecasts:
+        columns, places, losses = self.columns, self.readings.columns, self.readings.losses
         started = np.array(sorted(columns.arm_at))
         points, step, failed = columns.points[started], columns.step[started], columns.failed[started]
         failures = failure_model(points, step, failed, self.failed_at, self.embed)
-        return Forecasts(process, places, losses, columns, failures)
+        return Forecasts(process, places, losses, columns, failures, feasibility)
 
 
 class _Outcome(NamedTuple):
@@ -188,9 +203,6 @@ class _Outcome(NamedTuple):
     loss: float | None
 
 
-_Placed = tuple[int, int, Granted | _Outcome]
-
-
 class _NewEvents:
     """The grants, readings and closings of a history since it was last read, in the order of the log."""
 
@@ -198,15 +210,33 @@ class _NewEvents:
         self._grants, self._readings, self._closings = Cursor(), Cursor(), Cursor()
 
     def of(self, history: History) -> Iterator[Granted | _Outcome]:
+        """A grant comes before the outcome whose number is how many readings and closings came before the grant."""
         grants, closings = self._grants.new(history.grants), self._closings.new(history.closings)
         readings = self._readings.new(history.readings)
         known = len(history.readings) - len(readings)
-        before = known + len(history.closings) - len(closings)
-        # What came first has a lower place; at the same place a closing is before a reading, and a grant before both.
-        closed = ((trial.closed_after, 0, _Outcome(trial, trial.step, None)) for trial in closings)
-        read = ((place, 1, _Outcome(*reading)) for place, reading in enumerate(readings, known))
-        outcomes = merge(closed, read, key=itemgetter(0, 1))
-        told: Iterator[_Placed] = ((place, 1, outcome) for place, (_, _, outcome) in enumerate(outcomes, before))
+        number, next_grant = known + len(history.closings) - len(closings), 0
         places = history.granted_after[len(history.grants) - len(grants) :]
-        granted: Iterator[_Placed] = ((place, 0, grant) for place, grant in zip(places, grants, strict=True))
-        yield from (event for _, _, event in merge(granted, told, key=itemgetter(0, 1)))
+        for outcome in _outcomes(closings, readings, known):
+            while next_grant < len(grants) and places[next_grant] <= number:
+                yield grants[next_grant]
+                next_grant += 1
+            yield outcome
+            number += 1
+        yield from grants[next_grant:]
+
+
+def _outcomes(
+    closings: list[TrialRecord], readings: list[tuple[TrialRecord, int, float]], known: int
+) -> Iterator[_Outcome]:
+    """Readings, of which ``known`` came before, and closings; these know how many readings came before them."""
+    next_closing = 0
+    for place, reading in enumerate(readings, known):
+        while next_closing < len(closings) and closings[next_closing].closed_after <= place:
+            yield _closing(closings[next_closing])
+            next_closing += 1
+        yield _Outcome(*reading)
+    yield from map(_closing, closings[next_closing:])
+
+
+def _closing(trial: TrialRecord) -> _Outcome:
+    return _Outcome(trial, trial.step, None)

@@ -63,10 +63,11 @@ def whole_training(history: History, rng: np.random.Generator, state: ForecastSt
 
 
 def _are_ahead(state: ForecastState) -> bool:
-    """Return whether the best end so far is that of a whole training; not before there is another end."""
+    """Return whether the best feasible end so far is that of a whole training; not before there is another end."""
     own = set(state.granted.arms.get(RULE, []))
-    best = min((loss for arm, loss in state.ends.items() if arm in own), default=math.inf)
-    return best < min((loss for arm, loss in state.ends.items() if arm not in own), default=-math.inf)
+    ends = {arm: loss for arm, loss in state.ends.items() if not state.misses(arm, state.last)}
+    best = min((loss for arm, loss in ends.items() if arm in own), default=math.inf)
+    return best < min((loss for arm, loss in ends.items() if arm not in own), default=-math.inf)
 
 
 def _by_ends(history: History, rng: np.random.Generator, state: ForecastState) -> Proposal | None:
