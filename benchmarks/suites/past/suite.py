@@ -7,6 +7,7 @@
     python benchmarks/past.py --table peers         # Optuna and Syne Tune with ten of the same past studies
     python benchmarks/past.py --table guess-peers   # NePS's PriorBand with the published guesses
     python benchmarks/past.py --table lcbench       # recorded tables, any configuration trained as the nearest row
+    python benchmarks/past.py --table other-family  # text models of taskset with a past of MLPs
     python benchmarks/past.py --table black-boxes   # fcnet and hpobench_mlp, one value for each configuration
     python benchmarks/past.py --figure saved        # the budget that is saved, by the number of past studies
     python benchmarks/past.py --quick --json
@@ -28,6 +29,7 @@ TABLES = {
     "peers": tables.transfer_peers,
     "guess-peers": tables.guess_peers,
     "lcbench": tables.lcbench,
+    "other-family": tables.other_family,
     "black-boxes": tables.black_boxes,
 }
 FIGURES = {"saved": figures.saved}

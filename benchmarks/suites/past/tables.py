@@ -11,7 +11,19 @@ from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.past import families, peers
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import AT25, GUESSES, NEGATED, NONE, PAST, TASKS, WORST, Setting, drawn, regret
+from benchmarks.suites.past.settings import (
+    AT25,
+    FOREIGN,
+    GUESSES,
+    NEGATED,
+    NONE,
+    PAST,
+    TASKS,
+    WORST,
+    Setting,
+    drawn,
+    regret,
+)
 
 # Seeds that no choice was made on.
 FIRST_SEED = 960
@@ -78,6 +90,12 @@ def lcbench(options: Options) -> list[Row]:
     """One recorded table left out: regret, and the difference to no past."""
     settings = (NONE, *PAST, NEGATED, WORST)
     return list(_rows(measured("lcbench", families.lcbench(), settings, TRAININGS, options), "trainings"))
+
+
+def other_family(options: Options) -> list[Row]:
+    """Text models with a past of MLPs: the learning rate is all that they have in common."""
+    found = measured("taskset", families.taskset(), (NONE, FOREIGN), TRAININGS, options)
+    return list(_rows(found, "trainings"))
 
 
 def black_boxes(options: Options) -> list[Row]:

@@ -12,7 +12,7 @@ import numpy as np
 from shoestring.core.decisions import Continue, Decision, Start, Wait
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.options import check_choices, check_number, check_whole
-from shoestring.core.planned import next_given, verdict
+from shoestring.core.planned import next_given, planned_so_far
 from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.forecast.failures import failures_in_words
@@ -46,7 +46,7 @@ _SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 class Forecast:
     """Spend the budget where the forecast of the end improves most per step.
 
-    The first ``startup`` configurations are random. Later ones come from a ``pool`` of this many configurations (all of
+    The first ``startup`` configurations are random, besides those of a plan. Later ones come from a ``pool`` of this many configurations (all of
     a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
     that goes to promotions by rank; these promote the best 1/``eta`` of each rung. With ``trust`` "learned", readings
     before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new
@@ -85,8 +85,6 @@ class Forecast:
         if _is_crowded(history, last):
             return Wait("little is left, and what is running decides what it is spent on")
         startup = min(self.startup, (history.ledger.budget.evaluations or math.inf) / 2)
-        if history.opened.plan and verdict(history) == "lost":
-            startup += 2
         trusted = self._trusted(history, last)
         first = first_step(history, last, startup, trusted.step)
         given = next_given(history)
@@ -96,7 +94,7 @@ class Forecast:
         informed = any(
             step in milestones(last, trusted.step) and not trial.replicate for trial, step, _ in history.readings
         )
-        if len(history.arms) < startup or not informed:
+        if len(history.arms) - planned_so_far(history) < startup or not informed:
             why = f"one of the first {math.ceil(startup)} configurations"
             start = random_start(history, rng, first, why)
             if start is not None or not informed:
