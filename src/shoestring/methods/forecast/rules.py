@@ -46,15 +46,15 @@ _SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 class Forecast:
     """Spend the budget where the forecast of the end improves most per step.
 
-    The first ``startup`` configurations are random, besides those of a plan. Later ones come from a ``pool`` of this many configurations (all of
-    a smaller space; rows of a table), and from the neighbourhood of good ones. ``guard`` is the share of the steps
-    that goes to promotions by rank; these promote the best 1/``eta`` of each rung. With ``trust`` "learned", readings
-    before the first milestone whose order predicts later ones are not used; "blind" is for comparison. Of the new
-    configurations, a share of up to ``by_gp`` is proposed by a second process, which is fitted to forecast ends. In a
-    budget of 20 full trainings or more, at least the share ``whole`` of the steps goes to trainings from the first to
-    the last step, chosen by the ends alone, and half of those after ten trainings. With ``prices`` "alike" steps count
-    alike whatever they take or cost; with "average", later steps of a trial count like its first ones. Both are for
-    comparison.
+    The first ``startup`` configurations are random, besides those of a plan. Later ones come from a ``pool`` of
+    this many configurations (all of a smaller space; rows of a table), and from the neighbourhood of good ones.
+    ``guard`` is the share of the steps that goes to promotions by rank; these promote the best 1/``eta`` of each
+    rung. With ``trust`` "learned", readings before the first milestone whose order predicts later ones are not
+    used; "blind" is for comparison. Of the new configurations, a share of up to ``by_gp`` is proposed by a second
+    process, which is fitted to forecast ends. In a budget of 20 full trainings or more, at least the share
+    ``whole`` of the steps goes to trainings from the first to the last step, chosen by the ends alone, and half of
+    those after ten trainings. With ``prices`` "alike" steps count alike whatever they take or cost; with "average",
+    later steps of a trial count like its first ones. Both are for comparison.
     """
 
     startup: int = 10
