@@ -1,6 +1,7 @@
 """Your own past, your own guess: what they save, and what they cost where they mislead.
 
-    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all past studies; negated
+    python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all past studies
+    python benchmarks/past.py --table negated       # ten studies whose every reading has its sign changed
     python benchmarks/past.py --table misleading    # ten studies of bad configurations, and a mediocre guess
     python benchmarks/past.py --table longer        # the same without a past, with up to 40 trainings: what is saved
     python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
@@ -23,6 +24,7 @@ from benchmarks.suites.past import figures, tables
 
 TABLES = {
     "yahpo": tables.yahpo,
+    "negated": tables.negated,
     "misleading": tables.misleading,
     "longer": tables.longer,
     "guesses": tables.guesses,
