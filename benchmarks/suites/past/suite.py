@@ -3,7 +3,7 @@
     python benchmarks/past.py --table yahpo         # one task of 17 left out, k = 1, 3, 10, all past studies
     python benchmarks/past.py --table negated       # ten studies whose every reading has its sign changed
     python benchmarks/past.py --table misleading    # ten studies of bad configurations, and a mediocre guess
-    python benchmarks/past.py --table longer        # the same without a past, with up to 40 trainings: what is saved
+    python benchmarks/past.py --table longer        # the same without a past, with up to 20 trainings: what is saved
     python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
     python benchmarks/past.py --table peers         # Optuna and Syne Tune with ten of the same past studies
     python benchmarks/past.py --table guess-peers   # NePS's PriorBand with the published guesses
