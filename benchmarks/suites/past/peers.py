@@ -3,7 +3,7 @@
 None of them knows how large the budget is, so one run gives the result of every budget. Syne Tune and NePS run in
 environments of their own, whose Python an environment variable names:
 
-    python -m venv /tmp/syne && /tmp/syne/bin/pip install "syne-tune[gpsearchers]==0.13.0" xgboost
+    python -m venv /tmp/syne && /tmp/syne/bin/pip install "syne-tune[gpsearchers]==0.13.0" scikit-learn xgboost
     python -m venv /tmp/neps && /tmp/neps/bin/pip install neural-pipeline-search==0.17.0
     export SHOESTRING_SYNE_TUNE=/tmp/syne/bin/python SHOESTRING_NEPS=/tmp/neps/bin/python
 
