@@ -59,13 +59,17 @@ def longer(options: Options) -> list[Row]:
 
 
 def transfer_peers(options: Options) -> list[Row]:
-    """Other libraries on the surrogate with the same ten past studies, and Optuna without."""
-    return list(_peer_rows(peers.TRANSFER, lambda tasks, seed: drawn(tasks, seed, _count(options)), options))
+    """Other libraries on the surrogate with the same ten past studies, Optuna without, and ours on the same seeds."""
+    own = measured("yahpo", families.yahpo_lcbench(), (NONE, PAST[2]), TRAININGS, options)
+    others = _peer_rows(peers.TRANSFER, lambda tasks, seed: drawn(tasks, seed, _count(options)), options)
+    return [*_means(own, "trainings"), *others]
 
 
 def guess_peers(options: Options) -> list[Row]:
-    """NePS with the published guesses."""
-    return list(_peer_rows(peers.GUESSING, lambda tasks, _: _guessed(tasks)[: _count(options)], options))
+    """NePS with the published guesses, and ours on the same seeds."""
+    own = measured("yahpo", _guessed(families.yahpo_lcbench()), GUESSES, TRAININGS, options)
+    others = _peer_rows(peers.GUESSING, lambda tasks, _: _guessed(tasks)[: _count(options)], options)
+    return [*_means(own, "trainings"), *others]
 
 
 def _peer_rows(
