@@ -34,10 +34,10 @@ _NEPS = Peer("SHOESTRING_NEPS", "neural-pipeline-search", "neps_priorband.py")
 TRANSFER: dict[str, Peer | None] = {
     **dict.fromkeys(OPTUNA),
     "Syne Tune RUSH": _SYNE_TUNE,
-    "Syne Tune ZeroShotTransfer": _SYNE_TUNE,
 }
+ZERO_SHOT: dict[str, Peer | None] = {"Syne Tune ZeroShotTransfer": _SYNE_TUNE}
 GUESSING: dict[str, Peer | None] = {f"NePS PriorBand: {kind}": _NEPS for kind in ("good", "medium", "bad")}
-_ELSEWHERE = {**TRANSFER, **GUESSING}
+_ELSEWHERE = {**TRANSFER, **ZERO_SHOT, **GUESSING}
 
 
 def available(names: Mapping[str, Peer | None]) -> list[str]:

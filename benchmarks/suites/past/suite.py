@@ -6,6 +6,7 @@
     python benchmarks/past.py --table longer        # the same without a past, with up to 20 trainings: what is saved
     python benchmarks/past.py --table guesses       # published guesses: good, medium and bad for three tasks
     python benchmarks/past.py --table peers         # Optuna and Syne Tune with ten of the same past studies
+    python benchmarks/past.py --table zero-shot     # Syne Tune's ZeroShotTransfer with these, which takes long
     python benchmarks/past.py --table guess-peers   # NePS's PriorBand with the published guesses
     python benchmarks/past.py --table lcbench       # recorded tables, any configuration trained as the nearest row
     python benchmarks/past.py --table other-family  # text models of taskset with a past of MLPs
@@ -29,6 +30,7 @@ TABLES = {
     "longer": tables.longer,
     "guesses": tables.guesses,
     "peers": tables.transfer_peers,
+    "zero-shot": tables.zero_shot,
     "guess-peers": tables.guess_peers,
     "lcbench": tables.lcbench,
     "other-family": tables.other_family,

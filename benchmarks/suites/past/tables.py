@@ -60,8 +60,17 @@ def longer(options: Options) -> list[Row]:
 
 def transfer_peers(options: Options) -> list[Row]:
     """Other libraries on the surrogate with the same ten past studies, Optuna without, and ours on the same seeds."""
+    return _transfer_rows(peers.TRANSFER, options)
+
+
+def zero_shot(options: Options) -> list[Row]:
+    """Syne Tune's ZeroShotTransfer, whose surrogates take long, and ours on the same seeds."""
+    return _transfer_rows(peers.ZERO_SHOT, options)
+
+
+def _transfer_rows(names: Mapping[str, object], options: Options) -> list[Row]:
     own = measured("yahpo", families.yahpo_lcbench(), (NONE, PAST[2]), TRAININGS, options)
-    others = _peer_rows(peers.TRANSFER, lambda tasks, seed: drawn(tasks, seed, _count(options)), options)
+    others = _peer_rows(names, lambda tasks, seed: drawn(tasks, seed, _count(options)), options)
     return [*_means(own, "trainings"), *others]
 
 
