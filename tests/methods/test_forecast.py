@@ -587,7 +587,7 @@ def test_what_is_paid_once_is_not_expected_of_later_steps(once):
 
 
 def test_where_starting_takes_long_fewer_trials_are_started():
-    """With "average", what starting took is expected of later steps too, so that new trials look as cheap as old ones."""
+    """With "average", what starting took is expected of later steps too: new trials look as cheap as old ones."""
 
     class Loads:
         def __call__(self, trial):
