@@ -6,6 +6,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -38,7 +39,8 @@ def speak(peer: Peer, given: Mapping[str, Any], train: Callable[[dict[str, Any],
     process, complaints = _process(peer)
     said: Any = given
     while True:
-        print(json.dumps(said), file=process.stdin, flush=True)
+        with suppress(BrokenPipeError):  # it has ended, and the next line says why
+            print(json.dumps(said), file=process.stdin, flush=True)
         asked = json.loads(process.stdout.readline() or "null")
         if asked is None:
             _process.cache_clear()

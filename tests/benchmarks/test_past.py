@@ -5,9 +5,10 @@ import pytest
 
 import shoestring as ss
 from benchmarks.harness.common import Options
-from benchmarks.suites.past import peers
+from benchmarks.harness.kept import runs
+from benchmarks.suites.past import peers, settings
 from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
-from benchmarks.suites.past.settings import NEGATED, NONE, PAST, drawn, given, others
+from benchmarks.suites.past.settings import FOREIGN, NEGATED, NONE, PAST, drawn, given, others
 from benchmarks.suites.past.tables import budget_without, measured
 from shoestring.core.history import History
 
@@ -40,6 +41,26 @@ def test_a_negated_past_finds_the_worst_best():
     events = past_log(TASKS[0], 1)
     best, worst = (history(log).best("best").config["x"] for log in (events, negated(events)))
     assert abs(best - 0.2) < abs(worst - 0.2)
+
+
+def test_a_log_of_the_past_is_played_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOESTRING_RUNS", str(tmp_path / "runs.jsonl"))
+    logs = []
+    for _ in range(2):
+        past_log.cache_clear()
+        runs.cache_clear()
+        logs.append(past_log(TASKS[0], 7))
+        monkeypatch.setattr(Task, "study", lambda *_: pytest.fail("it was played again"))
+    assert logs[0] == logs[1]
+    assert history(logs[1]).best("best").value == history(logs[0]).best("best").value
+    runs.cache_clear()
+
+
+def test_another_family_has_a_past_of_its_own(monkeypatch):
+    """Its tasks are not those that are left out."""
+    monkeypatch.setattr(settings, "yahpo_lcbench", lambda: TASKS[1:])
+    storage = given(TASKS[:1], TASKS[0], FOREIGN, 0)["past"]
+    assert len(storage.studies()) == 2
 
 
 def test_a_past_of_the_worst_tenth_has_only_bad_results():

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import shoestring as ss
 from shoestring.cli import main
-from shoestring.core.planned import verdict
+from shoestring.core.planned import plan_in_words, verdict
 from shoestring.core.weighing import view_for
 from shoestring.errors import ReadingError, ShoestringError, SpaceError
 from shoestring.executors import Simulated
@@ -53,12 +53,12 @@ def test_the_best_of_the_past_are_planned():
     past = [past_study(seed=seed) for seed in range(3)]
     study = new(past=past)
     bests = {Codec.key(each.best.config) for each in past}
-    assert len(plan(study)) == 5
+    assert len(plan(study)) == 3
     assert bests & set(map(Codec.key, plan(study)))
     assert {entry["origin"] for entry in study.history.opened.plan} <= {
         row.checksum for each in past for row in [_last_row(each)]
     }
-    assert study._message.endswith("past: 3 of 3 studies of past, past, past: 5 configurations planned")
+    assert study._message.endswith("past: 3 of 3 studies of past, past, past: 3 configurations planned")
 
 
 def _last_row(study):
@@ -126,7 +126,7 @@ def test_a_damaged_study_is_left_out_and_the_others_are_used(tmp_path):
     study = new(past=f"sqlite:///{storage}")
     assert "past: 1 of 2 studies" in study._message
     assert re.search(r"left out: damaged, .*event \d+ was damaged", study._message)
-    assert len(plan(study)) == 3
+    assert len(plan(study)) == 1
 
 
 def test_a_named_past_of_no_use_is_a_warning(tmp_path, caplog, monkeypatch):
@@ -148,7 +148,7 @@ def test_the_first_study_of_a_storage_may_name_it_as_its_past(tmp_path, monkeypa
     first = past_study(storage="weekly.db", name="week 1", past=[address])
     assert plan(first) == []
     assert not caplog.records
-    assert len(plan(past_study(storage="weekly.db", name="week 2", past=[address]))) == 3
+    assert len(plan(past_study(storage="weekly.db", name="week 2", past=[address]))) == 1
 
 
 def test_auto_is_the_same_storage(tmp_path):
@@ -156,13 +156,14 @@ def test_auto_is_the_same_storage(tmp_path):
     assert plan(new(past="auto", storage=storage, name="first")) == []
     past_study(storage=storage, name="old")
     study = new(past="auto", storage=storage, name="monday")
-    assert len(plan(study)) == 3
+    assert len(plan(study)) == 1
     assert "past: 1 of 2 studies of this storage" in study._message  # the first one has no result
 
 
 def test_a_stored_study_goes_on_with_its_own_plan(tmp_path):
     storage, team = tmp_path / "own.db", tmp_path / "team.db"
-    past_study(storage=team)
+    for seed in range(3):
+        past_study(storage=team, name=f"past {seed}", seed=seed)
     study = new(past=team, storage=storage, name="own")
     before = plan(study)
     team.unlink()
@@ -226,7 +227,7 @@ def test_a_space_corresponds_to_itself(seed):
 @settings(max_examples=40, deadline=None)
 def test_the_first_of_the_portfolio_is_the_best_single_one(seed, studies, most):
     R = np.random.default_rng(seed).random((studies, 6))
-    chosen = _greedy(R, most)
+    chosen = _greedy(R, most, -np.inf)
     assert len(set(chosen)) == len(chosen) == most
     assert chosen[0] == int(R.sum(axis=0).argmin())
     for size in range(2, most + 1):  # each choice is the best one after those before it
@@ -235,6 +236,13 @@ def test_the_first_of_the_portfolio_is_the_best_single_one(seed, studies, most):
         assert sums[chosen[size - 1]] <= min(sums.values()) + 1e-9
     every = min(R[:, list(pair)].min(axis=1).sum() for pair in itertools.combinations(range(6), most))
     assert R[:, chosen].min(axis=1).sum() >= every - 1e-9
+
+
+def test_copies_of_what_is_planned_are_not():
+    R = np.array([[0.0, 0.01, 0.9, 0.95], [0.8, 0.79, 0.02, 0.0]])
+    assert _greedy(R, 4, 0.1) == [0, 3]
+    assert _greedy(R[:1], 4, 0.1) == [0]
+    assert len(plan(new(past=past_study(budget="200 steps")))) == 1
 
 
 def test_more_than_ten_studies_plan_further_winners():
@@ -262,7 +270,7 @@ def test_a_guess_that_is_the_best_of_the_past_is_planned_once_and_first():
     best = plan(new(past=past))[0]
     configs = plan(new(past=past, guess=best))
     assert configs[0] == best
-    assert len(set(map(Codec.key, configs))) == len(configs) == 7
+    assert len(set(map(Codec.key, configs))) == len(configs) == 5
 
 
 def test_a_partial_guess_leaves_the_rest_as_usual():
@@ -279,6 +287,17 @@ def test_the_same_seed_gives_the_same_draws():
     codec = Codec(ss.space(SPACE))
     assert list(draw_guesses(codec, {"lr": 1e-2}, 3)) == list(draw_guesses(codec, {"lr": 1e-2}, 3))
     assert list(draw_guesses(codec, {"lr": 1e-2}, 3)) != list(draw_guesses(codec, {"lr": 1e-2}, 4))
+
+
+def test_a_partial_guess_of_a_conditional_parameter_is_active():
+    """What is drawn for the other parameters leaves it active, unless the guess contradicts itself."""
+    rules = (ss.when("rate", kind="a"), ss.when("depth", kind="b"))
+    codec = Codec(ss.space(*rules, kind=["a", "b"], rate=(0.0, 1.0), depth=(1, 8)))
+    for seed in range(50):
+        drawn = [config for config, _ in draw_guesses(codec, {"rate": 0.25}, seed)]
+        assert drawn[0] == {"kind": "a", "rate": 0.25}
+        assert all("rate" in config for config in drawn)
+    assert "rate" not in next(draw_guesses(codec, {"rate": 0.25, "kind": "b"}, 0))[0]
 
 
 @pytest.mark.parametrize(
@@ -331,10 +350,17 @@ def test_the_status_says_what_came_of_a_plan(folder):
     past_study(past="team.db", storage="team.db", name="new", guess={"lr": 0.01})
     ss.Study(SPACE, budget="9 steps", max_resource=9, past="team.db", storage="team.db", name="newer")
     assert "plan " not in shoestring("status", "team.db", "old").output
-    tried = r"plan +\d of 8 configurations from the guess and 1 past study tried; (they|a random one|the best of) "
+    tried = r"plan +\d of 6 configurations from the guess and 1 past study tried; (they|a random one|the best of) "
     assert re.search(tried, shoestring("status", "team.db", "new").output)
-    pending = "0 of 5 configurations from 2 past studies tried; not yet compared with random ones"
+    pending = "0 of 2 configurations from 2 past studies tried; not yet compared with random ones"
     assert pending in shoestring("status", "team.db", "newer").output
+
+
+def test_the_status_of_a_plan_without_a_check_has_none():
+    """A single configuration is not compared with random ones, as nothing follows it."""
+    study = new(past=past_study(budget="200 steps"))
+    study.run(train, executor=Simulated(1), progress=False)
+    assert plan_in_words(study.history) == "1 of 1 configuration from 1 past study tried"
 
 
 @pytest.fixture
@@ -355,7 +381,7 @@ def test_the_command_past_shows_what_would_be_used_and_writes_nothing(folder):
     before = (folder / "team.db").read_bytes()
     shown = shoestring("past", "team.db", *PARAMETERS, "--guess", "lr=0.01")
     assert shown.exit_code == 0, shown.output
-    assert "past: 1 of 1 studies of team.db: 8 configurations planned" in shown.output
+    assert "past: 1 of 1 studies of team.db: 6 configurations planned" in shown.output
     assert "lr=0.01" in shown.output
     assert (folder / "team.db").read_bytes() == before
     told = json.loads(shoestring("past", "team.db", "--json").output)
@@ -370,7 +396,7 @@ def test_the_command_run_takes_a_past_and_a_guess(folder):
     assert done.exit_code == 0, done.output
     study = ss.Study.load("own.db", "own")
     assert study.trials[0].config["lr"] == 0.01
-    assert len(plan(study)) == 8
+    assert len(plan(study)) == 6
 
 
 def test_a_guess_of_a_choice_that_looks_like_a_number_is_a_text(folder):
@@ -398,7 +424,7 @@ def test_mistakes_are_one_line(folder, options, message):
 def test_a_log_is_a_past_too():
     log = MemoryLog()
     past_study(storage=log)
-    assert len(plan(new(past=log))) == 3
+    assert len(plan(new(past=log))) == 1
 
 
 # Several objectives and constraints
@@ -443,8 +469,8 @@ def test_what_violates_a_constraint_has_lost_the_check():
 
     space = {"width": (8, 64)}
     past = ss.Study(space, budget="90 steps", max_resource=9).run(small_is_bad, executor=Simulated(1), progress=False)
-    bounds = {"memory": "<= 60"}
-    study = ss.Study(space, budget="90 steps", max_resource=9, past=past, constraints=bounds, seed=1, method="random")
+    given = {"past": past, "guess": {"width": 63}, "constraints": {"memory": "<= 60"}}
+    study = ss.Study(space, budget="90 steps", max_resource=9, seed=1, method="random", **given)
     study.run(small_is_bad, executor=Simulated(1), progress=False)
     assert verdict(study.history) == "lost"
 

@@ -99,6 +99,18 @@ def test_the_laws_hold_with_many_workers(method, workers):
     check_plan(named(method), workers)
 
 
+@pytest.mark.parametrize("method", ["forecast", "random"])
+def test_a_dropped_plan_costs_its_own_steps_alone(method):
+    """The first random configurations are those of a study without a plan."""
+    study = planned(method=method).run(far_from_the_plan, executor=Simulated(1), progress=False)
+    assert verdict(study.history) == "lost"
+    alone = ss.Study(SPACE, budget="200 steps", max_resource=27, method=method)
+    alone.run(far_from_the_plan, executor=Simulated(1), progress=False)
+    own = [arm.config for arm, plans in zip(study.history.arms, from_the_plan(study), strict=True) if not plans]
+    first = [arm.config for arm in alone.history.arms][:4]
+    assert own[:4] == first
+
+
 def test_a_plan_that_is_half_bad_stays():
     """One planned configuration that beats both random ones is enough."""
     plan = [{"x": 0.999, "y": 0.999}, *PLAN]

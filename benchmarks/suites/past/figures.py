@@ -25,7 +25,8 @@ def saved(options: Options) -> list[Row]:
         values = [rows[name].measured for name in names]
         errors = [rows[name].error or 0.0 for name in names]
         panels[0].errorbar(counts, values, errors, marker="o", label=f"{amount} trainings")
-    panels[0].set(xlabel="past studies", ylabel="regret", ylim=(0, None))
+    panels[0].axhline(0, color="0.8", zorder=0)
+    panels[0].set(xlabel="past studies", ylabel="regret")
     panels[0].legend()
     for amount in TRAININGS[:2] if "longer" in stored else ():
         longer = stored["longer"]["rows"]

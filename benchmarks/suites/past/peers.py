@@ -3,7 +3,7 @@
 None of them knows how large the budget is, so one run gives the result of every budget. Syne Tune and NePS run in
 environments of their own, whose Python an environment variable names:
 
-    python -m venv /tmp/syne && /tmp/syne/bin/pip install "syne-tune[gpsearchers]==0.13.0" xgboost
+    python -m venv /tmp/syne && /tmp/syne/bin/pip install "syne-tune[gpsearchers]==0.13.0" scikit-learn xgboost
     python -m venv /tmp/neps && /tmp/neps/bin/pip install neural-pipeline-search==0.17.0
     export SHOESTRING_SYNE_TUNE=/tmp/syne/bin/python SHOESTRING_NEPS=/tmp/neps/bin/python
 
@@ -34,10 +34,10 @@ _NEPS = Peer("SHOESTRING_NEPS", "neural-pipeline-search", "neps_priorband.py")
 TRANSFER: dict[str, Peer | None] = {
     **dict.fromkeys(OPTUNA),
     "Syne Tune RUSH": _SYNE_TUNE,
-    "Syne Tune ZeroShotTransfer": _SYNE_TUNE,
 }
+ZERO_SHOT: dict[str, Peer | None] = {"Syne Tune ZeroShotTransfer": _SYNE_TUNE}
 GUESSING: dict[str, Peer | None] = {f"NePS PriorBand: {kind}": _NEPS for kind in ("good", "medium", "bad")}
-_ELSEWHERE = {**TRANSFER, **GUESSING}
+_ELSEWHERE = {**TRANSFER, **ZERO_SHOT, **GUESSING}
 
 
 def available(names: Mapping[str, Peer | None]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.kept import key, runs
-from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log
+from benchmarks.suites.past.families import Task, negated, past_log, stored, worst_log, yahpo_lcbench
 from benchmarks.tasks import yahpo_lcbench as yahpo
 
 # Every task of the past has a study of its own for each seed.
@@ -20,8 +20,8 @@ TASKS = 6
 
 @dataclass(frozen=True)
 class Setting:
-    """``kind`` is none, past, negated, worst, a kind of published guess, or Optuna; ``studies`` is how many of the past
-    there are, None for all of them."""
+    """``kind`` is none, past, negated, worst, foreign (a past of MLPs for another family), or a kind of published
+    guess. ``studies`` is how many of the past there are, None for all of them."""
 
     label: str
     kind: str
@@ -32,6 +32,7 @@ NONE = Setting("none", "none")
 PAST = tuple(Setting(f"{k} past studies" if k else "all past studies", "past", k) for k in (1, 3, 10, None))
 NEGATED = Setting("10 negated", "negated", 10)
 WORST = Setting("10 of the worst tenth", "worst", 10)
+FOREIGN = Setting("10 past studies of MLPs", "foreign", 10)
 GUESSES = tuple(Setting(f"guess: {kind}", kind) for kind in ("good", "medium", "bad"))
 AT25 = Setting("guess: at25", "at25")
 
@@ -56,15 +57,18 @@ def given(tasks: Sequence[Task], task: Task, setting: Setting, seed: int) -> dic
     """The options of a study."""
     if setting.kind == "none":
         return {}
-    if setting.kind not in ("past", "negated", "worst"):
+    if setting.kind not in ("past", "negated", "worst", "foreign"):
         return {"guess": published(task, setting.kind)}
+    if setting.kind == "foreign":
+        tasks = yahpo_lcbench()
     logs = [log_of(tasks, other, setting, seed) for other in others(tasks, task, seed, setting.studies)]
     return {"past": stored(logs)}
 
 
 def others(tasks: Sequence[Task], task: Task, seed: int, count: int | None) -> list[Task]:
     """The tasks that the past has, in an order of the seed's own."""
-    order = np.random.default_rng([seed, tasks.index(task)]).permutation(len(tasks))
+    own = tasks.index(task) if task in tasks else len(tasks)
+    order = np.random.default_rng([seed, own]).permutation(len(tasks))
     return [tasks[i] for i in order if tasks[i] is not task][:count]
 
 

@@ -11,18 +11,36 @@ from benchmarks.harness.common import Options
 from benchmarks.harness.measurements import Row, row
 from benchmarks.suites.past import families, peers
 from benchmarks.suites.past.families import Task
-from benchmarks.suites.past.settings import AT25, GUESSES, NEGATED, NONE, PAST, TASKS, WORST, Setting, drawn, regret
+from benchmarks.suites.past.settings import (
+    AT25,
+    FOREIGN,
+    GUESSES,
+    NEGATED,
+    NONE,
+    PAST,
+    TASKS,
+    WORST,
+    Setting,
+    drawn,
+    regret,
+)
 
 # Seeds that no choice was made on.
 FIRST_SEED = 960
 TRAININGS, EVALUATIONS = (2, 5, 10), (10, 20, 40)
-# Without a past, for longer: how much budget would have been needed.
-LONGER = (20, 40)
+# Without a past, for longer: how much budget would have been needed. Nothing above it is told apart.
+LONGER = (20,)
 
 
 def yahpo(options: Options) -> list[Row]:
     """One task of the surrogate left out: regret, and the difference to no past."""
-    settings = (NONE, *PAST, NEGATED)
+    settings = (NONE, *PAST)
+    return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
+
+
+def negated(options: Options) -> list[Row]:
+    """A past that recommends what was worst."""
+    settings = (NONE, NEGATED)
     return list(_rows(measured("yahpo", families.yahpo_lcbench(), settings, TRAININGS, options), "trainings"))
 
 
@@ -41,13 +59,26 @@ def longer(options: Options) -> list[Row]:
 
 
 def transfer_peers(options: Options) -> list[Row]:
-    """Other libraries on the surrogate with the same ten past studies, and Optuna without."""
-    return list(_peer_rows(peers.TRANSFER, lambda tasks, seed: drawn(tasks, seed, _count(options)), options))
+    """Other libraries on the surrogate with the same ten past studies, Optuna without, and ours on the same seeds."""
+    return _transfer_rows(peers.TRANSFER, options)
+
+
+def zero_shot(options: Options) -> list[Row]:
+    """Syne Tune's ZeroShotTransfer, whose surrogates take long, and ours on the same seeds."""
+    return _transfer_rows(peers.ZERO_SHOT, options)
+
+
+def _transfer_rows(names: Mapping[str, object], options: Options) -> list[Row]:
+    own = measured("yahpo", families.yahpo_lcbench(), (NONE, PAST[2]), TRAININGS, options)
+    others = _peer_rows(names, lambda tasks, seed: drawn(tasks, seed, _count(options)), options)
+    return [*_means(own, "trainings"), *others]
 
 
 def guess_peers(options: Options) -> list[Row]:
-    """NePS with the published guesses."""
-    return list(_peer_rows(peers.GUESSING, lambda tasks, _: _guessed(tasks)[: _count(options)], options))
+    """NePS with the published guesses, and ours on the same seeds."""
+    own = measured("yahpo", _guessed(families.yahpo_lcbench()), GUESSES, TRAININGS, options)
+    others = _peer_rows(peers.GUESSING, lambda tasks, _: _guessed(tasks)[: _count(options)], options)
+    return [*_means(own, "trainings"), *others]
 
 
 def _peer_rows(
@@ -78,6 +109,12 @@ def lcbench(options: Options) -> list[Row]:
     """One recorded table left out: regret, and the difference to no past."""
     settings = (NONE, *PAST, NEGATED, WORST)
     return list(_rows(measured("lcbench", families.lcbench(), settings, TRAININGS, options), "trainings"))
+
+
+def other_family(options: Options) -> list[Row]:
+    """Text models with a past of MLPs: the learning rate is all that they have in common."""
+    found = measured("taskset", families.taskset(), (NONE, FOREIGN), TRAININGS, options)
+    return list(_rows(found, "trainings"))
 
 
 def black_boxes(options: Options) -> list[Row]:

@@ -10,7 +10,7 @@ from shoestring.core.budget import format_amount
 from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, write_state
 from shoestring.core.events import Granted
 from shoestring.core.history import History
-from shoestring.core.planned import next_given
+from shoestring.core.planned import next_given, own_position
 from shoestring.core.randomness import generator, integer
 from shoestring.core.weighing import view_for
 from shoestring.errors import BudgetError, MethodError, SpaceError
@@ -68,7 +68,7 @@ def _decide(method: Method, history: History) -> Decision:
     """Ask the method for its decision at this position of the log; asking again does not decide again."""
     last = history.cached("last decision", _LastDecision)
     if last.position != history.position or last.method is not method:
-        rng = generator(history.seed, len(history.grants), "decide")
+        rng = generator(history.seed, own_position(history), "decide")
         last.decision = _check(_with_given(method.decide(view_for(history, method), rng), history), history, method)
         last.position, last.method = history.position, method
     return last.decision
@@ -77,7 +77,9 @@ def _decide(method: Method, history: History) -> Decision:
 def _with_given(decision: Decision, history: History) -> Decision:
     """Put enqueued and planned configurations before those that a method chose itself."""
     first = next_given(history) if isinstance(decision, Start) else None
-    if first is None or not isinstance(decision, Start) or decision.config == first.config:
+    if first is None or not isinstance(decision, Start):
+        return decision
+    if decision.config == first.config and (first.reason in decision.reason or not history.opened.plan):
         return decision
     return replace(
         decision, config=first.config, reason=first.reason, explanation=first.explanation, sampler_state=None

@@ -88,6 +88,20 @@ def _turn(history: History) -> Given | None:
     return _take_planned(history, place, ": the best of the first ones is better than random ones")
 
 
+def own_position(history: History) -> int:
+    """The number of decisions so far that were not the plan's.
+
+    Random numbers are drawn by it, so the random configurations of a study are the same with a plan as without.
+    """
+    return len(history.grants) - planned_so_far(history)
+
+
+def planned_so_far(history: History) -> int:
+    """Return how many configurations were started because they are planned."""
+    history = history.unweighed or history
+    return len(_planned_arms(history)) if history.opened.plan else 0
+
+
 def verdict(history: History) -> Verdict:
     """Compare the first two planned configurations with the first two random ones: which is the best, which the worst.
 
@@ -121,8 +135,9 @@ def plan_in_words(history: History) -> str:
     past = len({entry["origin"] for entry in entries} - {GUESS})
     origins = ["the guess"] if any(entry["origin"] == GUESS for entry in entries) else []
     origins += [f"{past} past stud{'y' if past == 1 else 'ies'}"] if past else []
-    tried = f"{len(_planned_arms(history))} of {len(entries)} configurations from {' and '.join(origins)} tried"
-    return f"{tried}; {_IN_WORDS[verdict(history)]}"
+    all_of_it = f"{len(entries)} configuration{'' if len(entries) == 1 else 's'}"
+    tried = f"{len(_planned_arms(history))} of {all_of_it} from {' and '.join(origins)} tried"
+    return f"{tried}; {_IN_WORDS[verdict(history)]}" if len(entries) >= _COMPARED else tried
 
 
 def _entries(history: History) -> dict[Any, Mapping[str, Any]]:
@@ -155,7 +170,7 @@ def _take_planned(history: History, place: int, why: str) -> Given:
 
 def _random(history: History, why: str, first: bool = True) -> Given | None:
     """A random configuration that is neither tried nor planned; None if none is found."""
-    rng = generator(history.seed, len(history.grants), "beside the plan")
+    rng = generator(history.seed, own_position(history), "decide")
     for _ in range(_DRAWS):
         config = random_config(history, rng)
         key = Codec.key(config)

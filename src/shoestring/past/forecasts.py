@@ -41,19 +41,20 @@ class Curve(NamedTuple):
 class PastForecast:
     """The process of a past study. ``winners`` are its best configurations, ``outside`` how many did not fit.
 
-    ``several`` says whether the new study has several objectives.
+    ``several`` says whether the new study has several objectives, and ``of_front`` whether the past one has them too.
     """
 
     def __init__(self, history: History, new: Codec, guess: Mapping[str, Any], several: bool = False) -> None:
         self.same = Correspondence(new, history.codec, guess)
-        self._mixed = _mixed_losses(history) if several and history.goals.several else None
+        self.of_front = several and history.goals.several
+        self._mixed = _mixed_losses(history) if self.of_front else None
         curves = [self._curve(history, arm) for arm in _read(history)] if self.same.common else []
         self._curves = [curve for curve in curves if curve is not None]
         self.outside = len(curves) - len(self._curves)
         self.winners: list[Config] = []
         if any(curve.losses for curve in self._curves):
             self._fit(history.max_resource or 1)
-        if self._mixed is not None and self.winners:
+        if self.of_front and self.winners:
             self.winners = self._of_front(history) or self.winners
 
     def _curve(self, history: History, arm: Arm) -> Curve | None:

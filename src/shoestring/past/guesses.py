@@ -55,13 +55,18 @@ def draw_guesses(codec: Codec, guess: Mapping[str, Any], seed: int) -> Iterator[
     for number in range(1 + NEAR if guess else 0):
         rng = generator(seed, number, "guess")
         drawn = (_config_at(codec, _point(codec, guess, rng, near=number > 0)) for _ in range(_DRAWS))
-        config = next((one for one in drawn if one is not None and Codec.key(one) not in seen), None)
+        config = _most_guessed([one for one in drawn if one is not None and Codec.key(one) not in seen], guess)
         if config is None and not number:
             raise SpaceError(f"the guess {dict(guess)} is forbidden by the space")
         if config is not None:
             config = config if number or codec.rows else {name: guess.get(name, config[name]) for name in config}
             seen.add(Codec.key(config))
             yield config, SD if number else 0.0
+
+
+def _most_guessed(configs: list[Config], guess: Mapping[str, Any]) -> Config | None:
+    """The first of these that has most of the guessed parameters, as some of them may be inactive; None without any."""
+    return max(configs, key=lambda config: len(guess.keys() & config.keys()), default=None)
 
 
 def _point(codec: Codec, guess: Mapping[str, Any], rng: np.random.Generator, near: bool) -> Array:

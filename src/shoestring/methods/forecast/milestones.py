@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from shoestring.core.history import History
+from shoestring.core.planned import planned_so_far
 from shoestring.methods.learning_curves import remaining_steps, steps_are_free
 
 # A budget of this many full trainings is a long one.
@@ -47,7 +48,8 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
     """
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
-    return max(_further(history, last) if 2 * len(history.arms) < startup else 1, trusted)
+    own = len(history.arms) - planned_so_far(history)
+    return max(_further(history, last) if 2 * own < startup else 1, trusted)
 
 
 def first_step_compared(history: History, last: int, trusted: int) -> int:
