@@ -22,6 +22,7 @@ import argparse
 import re
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -163,6 +164,12 @@ def show(given: argparse.Namespace) -> None:
             print(f"{name:16s}{budget:8d}{f'{mean[0]:.4f}{error}':>18s}{mean[1]:16.1f}{mean[2]:17.0%}", flush=True)
 
 
+def data_name(data: str) -> str:
+    """A folder or file as a part of a study's name: folders of the same name in other places differ."""
+    path = Path(data)
+    return data if data == "digits" else f"{path.stem}-{crc32(str(path.resolve()).encode()):08x}"
+
+
 def outcome(
     given: argparse.Namespace, objective: Objective, name: str, method: Any, budget: int, seed: int
 ) -> tuple[float, int, float]:
@@ -170,7 +177,7 @@ def outcome(
 
     The name of the study has what its result depends on, so other options start another study in the same storage.
     """
-    setting = (Path(given.data).stem, given.size, given.held_out, given.configurations, given.unit, given.most)
+    setting = (data_name(given.data), given.size, given.held_out, given.configurations, given.unit, given.most)
     space = ss.space(number=list(range(given.configurations)))  # independent choices, as the paper has them
     study = ss.tune(
         objective, space, budget=ss.Budget(steps=budget), max_resource=given.most, seed=seed, method=method,

@@ -13,8 +13,8 @@ The paper's setting 1, with 32 workers on 16 GPUs for at most 60 hours, on image
     python examples/boss_gpus.py --data cifar10/ --method pboss --brackets 10 --least 2 --most 54 \
         --ray auto --share 0.5 --budget 60h --channels 64 --storage boss.db
 
-Interrupt it and start it again: it continues, and each start adds its workers to the list. With --method boss the next
-bracket starts while workers would wait for the last one; with --synchronous, as in the paper, it does not.
+Interrupt it and start it again: it continues, and the report lists the workers of every start. With --method boss the
+next bracket starts while workers would wait for the last one; with --synchronous, as in the paper, it does not.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import nn
@@ -144,7 +145,7 @@ def check(given: argparse.Namespace) -> None:
 
 
 def tuned(given: argparse.Namespace) -> ss.Study:
-    """Run or continue the study of these options; its name has all that its result depends on."""
+    """Run or continue the study of these options; its name has all that its result depends on but the budget."""
     where, device = arranged(given)
     method = replace(METHODS[given.method], eta=3, min_resource=given.least, iterations=given.brackets)
     if given.synchronous:
@@ -152,11 +153,17 @@ def tuned(given: argparse.Namespace) -> ss.Study:
     data = source(given.data)
     objective = Objective("digits" if data is None else str(data.resolve()), given.channels, device)
     name = "synchronous-" if given.synchronous else ""
-    name += f"{given.method}-{given.brackets}-{given.least}-{given.most}-{Path(given.data).stem}-{given.channels}"
+    name += f"{given.method}-{given.brackets}-{given.least}-{given.most}-{data_name(given.data)}-{given.channels}"
     return ss.tune(
         objective, SPACE, budget=given.budget, max_resource=given.most, method=method, seed=given.seed,
         storage=given.storage, name=f"{name}-{given.seed}", **where,
     )  # fmt: skip
+
+
+def data_name(data: str) -> str:
+    """A folder or file as a part of a study's name: folders of the same name in other places differ."""
+    path = Path(data)
+    return data if data == "digits" else f"{path.stem}-{crc32(str(path.resolve()).encode()):08x}"
 
 
 def source(data: str) -> Path | None:
