@@ -51,10 +51,14 @@ class Levels(NamedTuple):
     found: Array
     bounds: Array
 
-    def fulfilled(self, constraints: Sequence[Constraint]) -> Mask:
-        """Return what fulfils all constraints. Shape (n,)."""
+    def reached(self, constraints: Sequence[Constraint]) -> Mask:
+        """Return which constraint is fulfilled at which point. Shape (n, k)."""
         strict = np.array([one.strict for one in constraints])
-        return np.asarray(np.where(strict, self.found < self.bounds, self.found <= self.bounds).all(axis=1))
+        return np.where(strict, self.found < self.bounds, self.found <= self.bounds)
+
+    def fulfilled(self, constraints: Sequence[Constraint]) -> Mask:
+        """Return which points fulfil all constraints. Shape (n,)."""
+        return np.asarray(self.reached(constraints).all(axis=1))
 
 
 class Feasibility:
@@ -101,10 +105,6 @@ class Feasibility:
     def is_likely(self, Z: Array) -> Mask:
         """Return which embedded points are more likely to fulfil the constraints than not. Shape (m, D) to (m,)."""
         return np.asarray(self._log_probability(Z) > np.log(0.5))
-
-    def probability(self, points: Array) -> Array:
-        """The probability that points fulfil the constraints. Shape (m, d) to (m,)."""
-        return np.asarray(np.exp(self._log_probability(self.embed(points))))
 
     def last(self, losses: Array, Z: Array) -> Array:
         """The losses of the known points, with those that are not feasible after the others, the likeliest first."""

@@ -1,9 +1,9 @@
 """Which configurations will fulfil the constraints of the study at their end.
 
 A constraint is on a number, its *level*. An accuracy changes along a training as losses do: the process of the curves
-forecasts its end. A latency does not change, so that one early reading tells all. The study shows which it is: the
-changes between milestones say how far a level is expected to move until the end. Of the two forecasts the surer one
-counts.
+forecasts its end. A latency does not change, so that one early reading is enough once the study has shown that. It
+shows it by the changes between milestones: they say how far a level is expected to move until the end. Of the two
+forecasts the one with the smaller deviation is used.
 
 ======== ========= ==============================================================================
 symbol   shape     meaning
@@ -32,7 +32,8 @@ from shoestring.methods.forecast.columns import Columns
 from shoestring.models.curve_process import CurveProcess
 from shoestring.samplers.feasibility import Feasibility, Levels, bounds_of
 
-# Configurations that are less likely to be feasible than this are neither promoted by rank nor finished.
+# Once some reading is feasible, configurations that are less likely to be so than this are neither promoted by rank nor
+# continued in the end game.
 LEAST_PROBABILITY = 0.05
 # What recorded curves show of σ², until there are this many changes.
 _RECORDED, _ENOUGH = 0.1, 10
@@ -50,6 +51,7 @@ class ConstraintReadings:
         self._missed: dict[tuple[int, int], tuple[float, ...]] = {}
         self._largest = [0.0] * len(constraints)
         self._latest: dict[int, int] = {}
+        self._scores: Array = np.zeros((0, len(constraints)))
 
     def add(self, trial: TrialRecord, step: int, loss: float, at_milestone: bool) -> None:
         arm = trial.arm
@@ -75,26 +77,30 @@ class ConstraintReadings:
 
     def persisting(self, last: int) -> tuple[list[int], Levels, Array]:
         """The arms with readings, their levels at the last step by the changes so far, as scores, with deviations."""
-        raw, logs, before = np.array(list(self.levels.values())), np.log(self._steps), np.array(self._before)
+        scores, logs, before = self._scored(), np.log(self._steps), np.array(self._before)
         arms = list(self._latest)
         latest, later = np.array([self._latest[arm] for arm in arms]), np.flatnonzero(before >= 0)
         ahead, gaps = math.log(last) - logs[latest], logs[later] - logs[before[later]]
-        bounds = bounds_of(self.constraints)
-        means, deviations = np.zeros((len(arms), len(bounds))), np.zeros((len(arms), len(bounds)))
-        for j, bound in enumerate(bounds.copy()):
-            scores = tame(np.append(raw[:, j], bound))
-            drift, variance = _changes(scores[later] - scores[before[later]], gaps)
-            means[:, j] = scores[latest] + drift * ahead
-            deviations[:, j], bounds[j] = np.sqrt(variance * ahead), scores[-1]
-        return arms, Levels(means, bounds), deviations
+        means, deviations = (np.zeros((len(arms), len(self.constraints))) for _ in range(2))
+        for j, own in enumerate(scores.T):
+            drift, variance = _changes(own[later] - own[before[later]], gaps)
+            means[:, j] = own[latest] + drift * ahead
+            deviations[:, j] = np.sqrt(variance * ahead)
+        return arms, Levels(means, scores[-1]), deviations
 
     def scores(self, places: list[tuple[int, int]]) -> Array:
         """The levels of readings at these arms and steps, as :meth:`persisting` scores them; 0 of failures. (n, k)."""
         known = {place: i for i, place in enumerate(self.levels)}
-        raw, bounds = np.array(list(self.levels.values())), bounds_of(self.constraints)
-        all_scores = np.column_stack([tame(np.append(raw[:, j], bound)) for j, bound in enumerate(bounds)])
-        all_scores[-1] = 0.0  # the place of the bounds
-        return np.asarray(all_scores[[known.get(place, -1) for place in places]])
+        scores = self._scored().copy()
+        scores[-1] = 0.0  # the place of the bounds
+        return np.asarray(scores[[known.get(place, -1) for place in places]])
+
+    def _scored(self) -> Array:
+        """The levels of all readings as scores, and last the bounds; kept until there is another one. (n + 1, k)."""
+        if len(self._scores) != len(self.levels) + 1:
+            levels = np.vstack([list(self.levels.values()), bounds_of(self.constraints)])
+            self._scores = np.column_stack([tame(own) for own in levels.T])
+        return self._scores
 
 
 def _changes(changes: Array, gaps: Array) -> tuple[float, float]:
@@ -121,6 +127,7 @@ class EndFeasibility:
         last: int,
     ) -> None:
         self._history, self._points, self._process = history, columns.points, process
+        self._constraints = readings.constraints
         self.constraints_in_words = " and ".join(map(str, readings.constraints))
         arms, persisting, deviations = readings.persisting(last)
         self.started, self._bounds = np.array([columns.of_arm[arm] for arm in arms]), persisting.bounds
@@ -130,8 +137,7 @@ class EndFeasibility:
         surer = deviations < self._deviation[self.started]
         self._mean[self.started] = np.where(surer, persisting.found, self._mean[self.started])
         self._deviation[self.started] = np.where(surer, deviations, self._deviation[self.started])
-        strict = np.array([one.strict for one in readings.constraints])
-        self.probability = _fulfilled(strict, Levels(self._mean, self._bounds), self._deviation)
+        self.probability = _fulfilled(self._constraints, Levels(self._mean, self._bounds), self._deviation)
         known = {columns.of_arm[arm]: loss for arm, loss in readings.lowest.items()}
         self.incumbents, self.losses = np.array(list(known), dtype=np.int64), np.array(list(known.values()))
 
@@ -139,32 +145,31 @@ class EndFeasibility:
         """The probability of new configurations. Shape (m,)."""
         forecasts = [self._process.forecast_points(w, scale, points) for w, scale in self._whitened]
         mean, deviation = (np.column_stack([pair[i] for pair in forecasts]) for i in (0, 1))
-        return _fulfilled(np.zeros(len(self._bounds), dtype=bool), Levels(mean, self._bounds), deviation)
+        return _fulfilled(self._constraints, Levels(mean, self._bounds), deviation)
 
     def among(self, columns: Codes) -> Feasibility:
         """A process for each constraint, which is fitted to the forecast ends of these columns."""
         return Feasibility(self._history, self._points[columns], Levels(self._mean[columns], self._bounds), quick=True)
 
     def last(self, mean: Array) -> Array:
-        """The ``mean`` of each column, that of those that will rather violate the constraints after all others, the
-        likeliest first. Shape (m,).
+        """The ``mean`` of each column. Configurations that are more likely than not to violate a constraint come last,
+        the most likely feasible first. Shape (m,).
         """
         return np.where(self.probability < 0.5, mean.max() + 1 - self.probability, mean)
 
     @property
     def hopeful(self) -> Mask:
-        """Per column, whether it may be trained further: what has nearly no chance is not, once another one is
-        feasible. Until then it is, so that a wrong forecast of levels is noticed. Shape (m,).
+        """Per column, False below LEAST_PROBABILITY, once some reading is feasible. Until then True, so that a wrong
+        forecast of levels is noticed. Shape (m,).
         """
         hopeful = self.probability >= LEAST_PROBABILITY
         return hopeful if len(self.incumbents) else np.ones_like(hopeful)
 
 
-def _fulfilled(strict: Mask, ends: Levels, deviations: Array) -> Array:
+def _fulfilled(constraints: tuple[Constraint, ...], ends: Levels, deviations: Array) -> Array:
     """The probability that all constraints are fulfilled at the end. Shape (n,)."""
     from scipy.special import ndtr  # here because it loads slowly
 
     certain = deviations == 0
     z = (ends.bounds - ends.found) / np.where(certain, 1.0, deviations)
-    reached = np.where(strict, ends.found < ends.bounds, ends.found <= ends.bounds)
-    return np.asarray(np.where(certain, reached, ndtr(z)).prod(axis=1))
+    return np.asarray(np.where(certain, ends.reached(constraints), ndtr(z)).prod(axis=1))

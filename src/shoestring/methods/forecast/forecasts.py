@@ -68,13 +68,15 @@ class Forecasts:
 
     @property
     def safe(self) -> Mask:
-        """Per column, whether it is not likely to fail, nor nearly without a chance to be feasible."""
+        """Per column, whether it is not likely to fail, and has a chance to be feasible."""
         safe = np.asarray(self.risk <= MOST_RISK)
         return safe if self.feasibility is None else safe & self.feasibility.hopeful
 
     @property
     def order(self) -> Array:
-        """Per column, what started ones are ordered by: their mean, those that will rather be infeasible last."""
+        """Per column, what started ones are ordered by: their mean. Configurations that are more likely than not to
+        violate a constraint come last, the most likely feasible first.
+        """
         return self.mean if self.feasibility is None else self.feasibility.last(self.mean)
 
     def _attainable(self, places: Codes, failed: Mask) -> Mask:

@@ -24,11 +24,17 @@ class Readings:
     """The process, and per reading in it: its column, its step and the best loss so far there.
 
     The next reading of a running trial is imputed with the posterior mean, until it is there or the trial ends.
-    ``new_process`` makes a process of the points of the columns.
+    ``new_process`` makes a process of the points of the columns, and ``misses(arm, step)`` says whether the reading of
+    an arm violates a constraint that is modelled.
     """
 
-    def __init__(self, columns: Columns, new_process: Callable[[Array], CurveProcess]) -> None:
-        self._columns, self._new_process = columns, new_process
+    def __init__(
+        self,
+        columns: Columns,
+        new_process: Callable[[Array], CurveProcess],
+        misses: Callable[[int, int], bool],
+    ) -> None:
+        self._columns, self._new_process, self._misses = columns, new_process, misses
         self.process = new_process(columns.points)
         self.places: list[tuple[int, int]] = []
         self._losses: list[float] = []
@@ -82,12 +88,14 @@ class Readings:
         """Keep half of the readings, the last ones of the best trials, so that time and memory stay bounded.
 
         With several objectives losses are other ones at each decision, so the trials that were trained longest count as
-        the best: they were best for some weights.
+        the best: they were best for some weights. Where constraints are modelled, trials whose last reading violates
+        one come after all others: they are not what has to be improved on.
         """
         last = {column: (loss, column, step) for (column, step), loss in zip(self.places, self._losses, strict=True)}
         ordered = sorted(last.values())
         if isinstance(self.process, ContinuedProcess):
             ordered.sort(key=lambda reading: (-reading[2], reading[1]))
+        ordered.sort(key=lambda reading: self._misses(self._columns.arm_at[reading[1]].index, reading[2]))
         failed = [reading for reading in ordered if reading[0] == math.inf][-_MOST_READINGS // 8 :]
         living = [reading for reading in ordered if reading[0] < math.inf][: _MOST_READINGS // 2 - len(failed)]
         self.process = self._new_process(self._columns.points)

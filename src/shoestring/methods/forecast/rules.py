@@ -60,9 +60,10 @@ class Forecast:
     process, which is fitted to forecast ends. In a budget of 20 full trainings or more, at least the share
     ``whole`` of the steps goes to trainings from the first to the last step, chosen by the ends alone, and half of
     those after ten trainings. With ``prices`` "alike" steps count alike whatever they take or cost; with "average",
-    later steps of a trial count like its first ones. Both are for comparison. With ``feasibility`` "modelled"
-    constraints are forecast, and what is likely to violate them at its end is not trained further; with "worse
-    loss" a violation is only seen as a loss worse than all feasible ones.
+    later steps of a trial count like its first ones. Both are for comparison. With ``feasibility`` "modelled" the
+    expected improvement is multiplied by the probability of fulfilling the constraints at the end; once some reading
+    is feasible, what has a probability below 5 % is neither promoted by rank nor continued in the end game, where
+    what is below 50 % comes last. With "worse loss" a violation is only seen as a loss worse than all feasible ones.
     """
 
     startup: int = 10
@@ -189,7 +190,7 @@ class Forecast:
         if best in columns.arm_at:
             return _advance(state, best, f"{_describe(state, forecasts, history.sign, best)}, {per}", "model")
         between = not is_all_there_is(columns.pool, self.pool, history.codec)
-        turn = between and has_its_turn(state, self.by_gp)
+        turn = between and has_its_turn(state, forecasts, self.by_gp)
         proposed = by_second_process(history, rng, state, forecasts) if turn else None
         draw_near = between and state.neighbours.within_quota(state.granted.started["model"])
         chosen = proposed or best_new(history, rng, columns, forecasts, best, draw_near)

@@ -58,14 +58,21 @@ class Rungs:
 
         ``ranks`` says which arms are counted at all, and ``waits_before(arm, step)`` which ones can be trained now and
         have not reached the step of the next rung. Arms are first ordered by ``behind(arm, step)``, if it is given: how
-        far an arm is behind others at the step of its rung.
+        far an arm is behind others at the step of its rung. Failed arms come after all others.
         """
         for level in range(len(self._steps) - 2, -1, -1):
-            ranked = [arm for _, arm in self._ranked[level] if ranks(arm)]
+            step = self._steps[level]
+            ranked = [(loss, arm) for loss, arm in self._ranked[level] if ranks(arm)]
             if behind is not None:
-                missed = {arm: behind(arm, self._steps[level]) for arm in ranked}
-                ranked.sort(key=missed.__getitem__)
-            for place, arm in enumerate(ranked[: int(len(ranked) / eta)], 1):
+                ranked = _behind_last(ranked, step, behind)
+            for place, (_, arm) in enumerate(ranked[: int(len(ranked) / eta)], 1):
                 if waits_before(arm, self._steps[level + 1]):
-                    return Promotion(arm, place, len(ranked), self._steps[level])
+                    return Promotion(arm, place, len(ranked), step)
         return None
+
+
+def _behind_last(
+    ranked: list[tuple[float, int]], step: int, behind: Callable[[int, int], float]
+) -> list[tuple[float, int]]:
+    """Order arms by how far they are behind, then by their losses; failed ones last: nothing is known of them."""
+    return sorted(ranked, key=lambda pair: (pair[0] == math.inf, behind(pair[1], step)))

@@ -30,12 +30,12 @@ _CANDIDATES, _MARGIN = 200, 0.05
 _CLIMBERS, _ITERATIONS = 2, 8
 
 
-def has_its_turn(state: ForecastState, most: float) -> bool:
+def has_its_turn(state: ForecastState, forecasts: Forecasts, most: float) -> bool:
     """Return whether the second process can be fitted, and has had less than its share of the new configurations.
 
     The share is ``most`` while none of its own is a copy. It knows nothing of failures, so it has none after the first.
     """
-    if state.failed_at or len(state.columns.arm_at) < _FEWEST:
+    if state.failed_at or len(_known(state, forecasts)) < _FEWEST:
         return False
     started, arms = state.granted.started, state.granted.arms.get("gp", [])
     known = [arm for arm in arms if arm in state.curves]
@@ -49,9 +49,7 @@ def by_second_process(
 ) -> New | None:
     """The configuration with the largest expected improvement by the second process; None if all were tried."""
     columns, codec = state.columns, history.codec
-    started = np.array(list(columns.arm_at), dtype=np.int64)
-    if forecasts.feasibility is not None:
-        started = forecasts.feasibility.started
+    started = _known(state, forecasts)
     fitted = started[_spread_out(columns.points[started], forecasts.order[started])]
     none = columns.points[:0]
     known = TrainingSet(state.last, fitted, columns.points[fitted], forecasts.mean[fitted], failed=none, pending=none)
@@ -67,6 +65,13 @@ def by_second_process(
     if chosen is None:
         return None
     return New(codec.decode(points[chosen]), float(forecasts.at(points[[chosen]])[0][0]))
+
+
+def _known(state: ForecastState, forecasts: Forecasts) -> Codes:
+    """The started columns; with constraints those with a reading at a milestone, so that their levels are known."""
+    if forecasts.feasibility is not None:
+        return forecasts.feasibility.started
+    return np.array(list(state.columns.arm_at), dtype=np.int64)
 
 
 def _spread_out(points: Array, means: Array) -> Codes:

@@ -75,7 +75,7 @@ class ForecastState:
         self._processes = ("curve process", pool, last, first)
         self.last, self.first, self._stops = last, first, frozenset(milestones(last))
         self.columns = Columns(history, pool)
-        self.readings = Readings(self.columns, new_process)
+        self.readings = Readings(self.columns, new_process, self.misses)
         self.curves: dict[int, dict[int, float]] = {}
         self.rungs = Rungs(last, first)
         self.constrained = ConstraintReadings(history.goals.constraints) if history.goals.constraints else None
