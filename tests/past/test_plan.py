@@ -10,27 +10,28 @@ import pytest
 
 import shoestring as ss
 from shoestring.core.events import LONGEST_PLAN, Granted, from_json, to_json
-from shoestring.core.planned import FIRST, origin_of, plan_in_words, verdict
+from shoestring.core.history import History
+from shoestring.core.planned import FIRST, origin_of, own_position, plan_in_words, planned_so_far, verdict
 from shoestring.errors import CorruptLog
 from shoestring.executors import Simulated
 from shoestring.logs.memory import MemoryLog
 from shoestring.methods import named
 from shoestring.methods.forecast.milestones import first_step_compared
-from shoestring.testing.laws import check_budget_law, check_plan
+from shoestring.testing.laws import check_budget_law, check_plan, check_survives_json
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 METHODS = ["forecast", "gp", "tpe", "asha", "bohb", "hyperband", "bhpt", "boes"]
 PLAN = [{"x": 0.5 + i / 1000, "y": 0.5} for i in range(8)]
 
 
-def planned(plan=PLAN, **options):
+def planned(plan=PLAN, space=SPACE, **options):
     """A study whose opening event has a plan."""
     log = MemoryLog()
     given = {"budget": "200 steps", "max_resource": 27, "method": "asha", **options}
-    opened = ss.Study(SPACE, **given).events()[0]
+    opened = ss.Study(space, **given).events()[0]
     entries = tuple({"config": config, "origin": "0123456789abcdef", "sd": 0.0} for config in plan)
     log.create("study", replace(opened, plan=entries))
-    return ss.Study(SPACE, storage=log, **given)
+    return ss.Study(space, storage=log, **given)
 
 
 def near_the_plan(trial):
@@ -101,7 +102,7 @@ def test_the_laws_hold_with_many_workers(method, workers):
 
 @pytest.mark.parametrize("method", ["forecast", "random"])
 def test_a_dropped_plan_costs_its_own_steps_alone(method):
-    """The first random configurations are those of a study without a plan."""
+    """The configurations of `random`, and the first random ones of `forecast`, are those of a study without a plan."""
     study = planned(method=method).run(far_from_the_plan, executor=Simulated(1), progress=False)
     assert verdict(study.history) == "lost"
     alone = ss.Study(SPACE, budget="200 steps", max_resource=27, method=method)
@@ -109,6 +110,42 @@ def test_a_dropped_plan_costs_its_own_steps_alone(method):
     own = [arm.config for arm, plans in zip(study.history.arms, from_the_plan(study), strict=True) if not plans]
     first = [arm.config for arm in alone.history.arms][:4]
     assert own[:4] == first
+
+
+def dropped_in_a_small_space(method):
+    """A study of twelve configurations, in which methods choose some of a plan that was dropped."""
+    space, plan = {"x": (0, 2), "y": (0, 3)}, [{"x": x, "y": y} for x, y in [(1, 2), (1, 1), (1, 3), (0, 2), (2, 2)]]
+
+    def best_far_from_the_plan(trial):
+        for step in range(trial.start + 1, 10):
+            yield 0.1 / step - abs(trial.config["x"] - 1) - abs(trial.config["y"] - 2)
+
+    study = planned(plan, space, method=method, max_resource=9, budget="60 steps")
+    return study.run(best_far_from_the_plan, executor=Simulated(1), progress=False), plan
+
+
+@pytest.mark.parametrize("method", ["forecast", "gp", "tpe", "asha", "random"])
+def test_what_a_method_chooses_by_itself_is_not_counted_as_planned(method):
+    study, plan = dropped_in_a_small_space(method)
+    assert verdict(study.history) == "lost"
+    by_plan = [reason.startswith("planned (") for reason in started(study)]
+    assert sum(by_plan) == 2 < sum(arm.config in plan for arm in study.history.arms)
+    assert from_the_plan(study) == by_plan
+    assert planned_so_far(study.history) == 2
+    assert plan_in_words(study.history).startswith("2 of 5 configurations")
+    check_survives_json(study.events())
+    assert study.verify().ok
+
+
+def test_every_decision_of_a_method_has_random_numbers_of_its_own():
+    """A planned configuration that the method chose by itself is a decision of the method."""
+    study, _ = dropped_in_a_small_space("forecast")
+    history, positions = History(), []
+    for event in study.events():
+        if isinstance(event, Granted) and not event.reason.startswith("planned ("):
+            positions.append(own_position(history))
+        history.apply(event)
+    assert positions == list(range(len(positions)))
 
 
 def test_a_plan_that_is_half_bad_stays():

@@ -87,7 +87,8 @@ class Granted:
     """``config`` is given when the arm is new; ``reserved`` is the cost set aside for the grant.
 
     ``goal`` is the step that was decided on, where the budget bought less than that. ``explanation`` is for people;
-    ``state`` and ``sampler_state`` are what the method (or its scheduler) and its sampler read back.
+    ``state`` and ``sampler_state`` are what the method (or its scheduler) and its sampler read back. ``planned`` says
+    that the configuration is the one whose turn it was by the plan of the study, whatever the method would have chosen.
     """
 
     kind: ClassVar[str] = "granted"
@@ -107,6 +108,7 @@ class Granted:
     sampler_state: Mapping[str, Any] | None = None
     reserved: float = 0.0
     drift: float = 0.0
+    planned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,6 +376,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "int | None": lambda value: value is None or _is_whole(value),
     "float": _is_number,
     "float | None": lambda value: value is None or _is_number(value),
+    "bool": lambda value: type(value) is bool,
     "str": lambda value: type(value) is str,
     "str | None": lambda value: value is None or type(value) is str,
     "Mapping[str, Any]": lambda value: type(value) is dict,

@@ -10,7 +10,7 @@ from shoestring.core.budget import format_amount
 from shoestring.core.decisions import Continue, Decision, Done, Method, Replicate, Start, Wait, plain, write_state
 from shoestring.core.events import Granted
 from shoestring.core.history import History
-from shoestring.core.planned import next_given, own_position
+from shoestring.core.planned import is_planned, next_given, own_position
 from shoestring.core.randomness import generator, integer
 from shoestring.core.weighing import view_for
 from shoestring.errors import BudgetError, MethodError, SpaceError
@@ -159,4 +159,5 @@ def _grant(
         sampler_state=write_state(decision.sampler_state) if isinstance(decision, Start) else None,
         reserved=0.0 if history.ledger.budget.cost is None else (until - start) * history.expected_cost(trial),
         drift=drift,
+        planned=isinstance(decision, Start) and is_planned(history, decision.config),
     )

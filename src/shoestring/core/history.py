@@ -249,7 +249,7 @@ class History:
     def _grant(self, event: Granted) -> None:
         self.spent_before.append(tuple(self.ledger.spent().values()))
         if event.config is not None:
-            self._new_arm(event.config, given=False)
+            self._new_arm(event.config, given=False).planned = event.planned
         if event.trial == len(self.trials):
             arm = self.arms[event.arm]
             trial = TrialRecord(

@@ -51,12 +51,16 @@ _IN_WORDS: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class Given:
-    """A configuration to start before the method chooses one; ``first`` says that the check may depend on it."""
+    """A configuration to start before the method chooses one, by the plan if ``planned``.
+
+    ``first`` says that the check may depend on it.
+    """
 
     config: Config
     reason: str
     explanation: Mapping[str, Any] = field(default_factory=dict)
     first: bool = False
+    planned: bool = False
 
 
 def next_given(history: History) -> Given | None:
@@ -66,6 +70,15 @@ def next_given(history: History) -> Given | None:
         enqueued = first_enqueued(history)
         return Given(enqueued.config, enqueued.reason)
     return _turn(history) if history.opened.plan else None
+
+
+def is_planned(history: History, config: Config | None) -> bool:
+    """Return whether a configuration that starts now does so because it is planned.
+
+    The grant says it, as a method may choose a planned configuration by itself where it is not the plan's turn.
+    """
+    given = next_given(history) if history.opened.plan else None
+    return given is not None and given.planned and given.config == config
 
 
 def _turn(history: History) -> Given | None:
@@ -91,7 +104,8 @@ def _turn(history: History) -> Given | None:
 def own_position(history: History) -> int:
     """The number of decisions so far that were not the plan's.
 
-    Random numbers are drawn by it, so the random configurations of a study are the same with a plan as without.
+    Random numbers are drawn by it. So the configurations of `random`, and the first random ones of `forecast`, are the
+    same with a plan as without.
     """
     return len(history.grants) - planned_so_far(history)
 
@@ -122,9 +136,9 @@ def verdict(history: History) -> Verdict:
 
 
 def origin_of(history: History, trial: TrialRecord) -> str:
-    """Return where the configuration of a trial was planned from; empty if it is not one of the plan."""
+    """Return where the configuration of a trial was planned from; empty if it was not started for the plan."""
     entry = _entries(history).get(Codec.key(trial.config))
-    return "" if entry is None or history.arms[trial.arm].given else str(entry["origin"])
+    return str(entry["origin"]) if entry is not None and history.arms[trial.arm].planned else ""
 
 
 def plan_in_words(history: History) -> str:
@@ -147,7 +161,7 @@ def _entries(history: History) -> dict[Any, Mapping[str, Any]]:
 def _planned_arms(history: History) -> list[Arm]:
     """Those that were started because they are planned, in the order of the log."""
     arms = (history.arms[history.arm_of[key]] for key in _entries(history) if key in history.arm_of)
-    return sorted((arm for arm in arms if not arm.given), key=lambda arm: arm.index)
+    return sorted((arm for arm in arms if arm.planned), key=lambda arm: arm.index)
 
 
 def _other_arms(history: History) -> int:
@@ -165,7 +179,8 @@ def _take_planned(history: History, place: int, why: str) -> Given:
     origin, near = entry["origin"], entry["sd"] > 0
     source = ("near the guess" if near else "the guess") if origin == GUESS else f"from the past study {origin}"
     reason = f"planned ({place + 1} of {len(plan)}), {source}{why}"
-    return Given(deep_copy(entry["config"]), reason, {"planned": place + 1, "origin": origin}, place < FIRST)
+    explanation = {"planned": place + 1, "origin": origin}
+    return Given(deep_copy(entry["config"]), reason, explanation, first=place < FIRST, planned=True)
 
 
 def _random(history: History, why: str, first: bool = True) -> Given | None:

@@ -131,11 +131,15 @@ class TrialRecord(ShownAsTable, ExplainsNames):
 
 @dataclass(slots=True, eq=False)
 class Arm:
-    """One configuration, and the trials that ran it; ``given`` if the user gave it, and no method chose it."""
+    """One configuration, and the trials that ran it.
+
+    ``given`` if the user gave it, and no method chose it; ``planned`` if it was started because the study planned it.
+    """
 
     index: int
     config: Config
     given: bool = False
+    planned: bool = False
     trials: list[TrialRecord] = field(default_factory=list)
 
 

@@ -5,7 +5,7 @@ A guess may name some of the parameters alone. The others are drawn from the spa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ def draw_guesses(codec: Codec, guess: Mapping[str, Any], seed: int) -> Iterator[
     for number in range(1 + NEAR if guess else 0):
         rng = generator(seed, number, "guess")
         drawn = (_config_at(codec, _point(codec, guess, rng, near=number > 0)) for _ in range(_DRAWS))
-        config = _most_guessed([one for one in drawn if one is not None and Codec.key(one) not in seen], guess)
+        config = _most_guessed((one for one in drawn if one is not None and Codec.key(one) not in seen), guess)
         if config is None and not number:
             raise SpaceError(f"the guess {dict(guess)} is forbidden by the space")
         if config is not None:
@@ -64,9 +64,19 @@ def draw_guesses(codec: Codec, guess: Mapping[str, Any], seed: int) -> Iterator[
             yield config, SD if number else 0.0
 
 
-def _most_guessed(configs: list[Config], guess: Mapping[str, Any]) -> Config | None:
-    """The first of these that has most of the guessed parameters, as some of them may be inactive; None without any."""
-    return max(configs, key=lambda config: len(guess.keys() & config.keys()), default=None)
+def _most_guessed(configs: Iterable[Config], guess: Mapping[str, Any]) -> Config | None:
+    """The first of these that has most of the guessed parameters, as some of them may be inactive; None without any.
+
+    None is drawn after one that has all of them.
+    """
+    found, most = None, -1
+    for config in configs:
+        active = len(guess.keys() & config.keys())
+        if active > most:
+            found, most = config, active
+        if most == len(guess):
+            break
+    return found
 
 
 def _point(codec: Codec, guess: Mapping[str, Any], rng: np.random.Generator, near: bool) -> Array:

@@ -35,7 +35,7 @@ EVERY_KIND: tuple[Event, ...] = (
         1700000000.123456, 0, 0, 0, 2**31 - 1, 0, 9, 'a reason with "quotes", \n and ε', "host/1/2/3",
         config={"lr": 0.1 + 0.2, "tiny": 5e-324, "act": "tanh", "on": True, "layers": [8, 8], "none": None},
         goal=27, explanation={"why": "read me"}, state={"kind": "State", "rung": 3},
-        sampler_state={"kind": "Other", "mean": [0.5, 1e300]}, reserved=0.1,
+        sampler_state={"kind": "Other", "mean": [0.5, 1e300]}, reserved=0.1, planned=True,
     ),
     Reported(1700000000.25, 0, 1, -0.0, -1.5, 1e-300, 2.0, {"up": math.inf, "down": -math.inf, "none": math.nan}),
     Adopted(1700000001.0, 0, "host@place/4/5/6", 1, 0.75, 2, "ValueError: 'ü'\n", 1, -86400.5),
