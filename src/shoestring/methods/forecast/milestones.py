@@ -10,6 +10,8 @@ from shoestring.methods.learning_curves import remaining_steps, steps_are_free
 
 # A budget of this many full trainings is a long one.
 _MANY_TRAININGS = 20
+# With this many steps for each of the first configurations, a plan comes on top of them.
+_ROOMY = 4
 # No configuration gets more than this part of what is left before it is compared with others.
 _PARTS = 40
 
@@ -36,8 +38,21 @@ def next_milestone(last: int, step: int) -> int:
 
 def is_long(history: History, last: int) -> bool:
     """Return whether the whole budget, with what is spent, pays for many full trainings."""
-    spent = history.ledger.steps + history.ledger.committed_steps
-    return remaining_steps(history) + spent >= _MANY_TRAININGS * last
+    return _all_steps(history) >= _MANY_TRAININGS * last
+
+
+def count_first(history: History, startup: float) -> int:
+    """Count the configurations so far, of which the first ``startup`` are random.
+
+    Those of a plan come on top of these, unless the budget is so small that little would be left to finish one.
+    """
+    roomy = _all_steps(history) >= _ROOMY * startup
+    return len(history.arms) - (planned_so_far(history) if roomy else 0)
+
+
+def _all_steps(history: History) -> float:
+    """What is left of the budget and what is spent."""
+    return remaining_steps(history) + history.ledger.steps + history.ledger.committed_steps
 
 
 def first_step(history: History, last: int, startup: float, trusted: int) -> int:
@@ -48,8 +63,7 @@ def first_step(history: History, last: int, startup: float, trusted: int) -> int
     """
     if steps_are_free(history) or history.ledger.free("evaluations") <= 1:
         return last
-    own = len(history.arms) - planned_so_far(history)
-    return max(_further(history, last) if 2 * own < startup else 1, trusted)
+    return max(_further(history, last) if 2 * count_first(history, startup) < startup else 1, trusted)
 
 
 def first_step_compared(history: History, last: int, trusted: int) -> int:

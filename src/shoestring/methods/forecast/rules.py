@@ -12,12 +12,13 @@ import numpy as np
 from shoestring.core.decisions import Continue, Decision, Start, Wait
 from shoestring.core.history import History, TrialRecord
 from shoestring.core.options import check_choices, check_number, check_whole
-from shoestring.core.planned import next_given, planned_so_far
+from shoestring.core.planned import next_given
 from shoestring.core.weighing import Judges
 from shoestring.methods.curve_beliefs import CurveBelief
 from shoestring.methods.forecast.failures import failures_in_words
 from shoestring.methods.forecast.forecasts import Forecasts
 from shoestring.methods.forecast.milestones import (
+    count_first,
     first_step,
     first_step_compared,
     is_long,
@@ -52,18 +53,19 @@ _SINGULAR = {"steps": "step", "seconds": "second", "cost": "unit of cost"}
 class Forecast:
     """Spend the budget where the forecast of the end improves most per step.
 
-    The first ``startup`` configurations are random, besides those of a plan. Later ones come from a ``pool`` of
-    this many configurations (all of a smaller space; rows of a table), and from the neighbourhood of good ones.
-    ``guard`` is the share of the steps that goes to promotions by rank; these promote the best 1/``eta`` of each
-    rung. With ``trust`` "learned", readings before the first milestone whose order predicts later ones are not
-    used; "blind" is for comparison. Of the new configurations, a share of up to ``by_gp`` is proposed by a second
-    process, which is fitted to forecast ends. In a budget of 20 full trainings or more, at least the share
-    ``whole`` of the steps goes to trainings from the first to the last step, chosen by the ends alone, and half of
-    those after ten trainings. With ``prices`` "alike" steps count alike whatever they take or cost; with "average",
-    later steps of a trial count like its first ones. Both are for comparison. With ``feasibility`` "modelled" the
-    expected improvement is multiplied by the probability of fulfilling the constraints at the end; once some reading
-    is feasible, what has a probability below 5 % is neither promoted by rank nor continued in the end game, where
-    what is below 50 % comes last. With "worse loss" a violation is only seen as a loss worse than all feasible ones.
+    The first ``startup`` configurations are random, besides those of a plan where the budget has room for both. Later
+    ones come from a ``pool`` of this many configurations (all of a smaller space; rows of a table), and from the
+    neighbourhood of good ones. ``guard`` is the share of the steps that goes to promotions by rank; these promote the
+    best 1/``eta`` of each rung. With ``trust`` "learned", readings before the first milestone whose order predicts
+    later ones are not used; "blind" is for comparison. Of the new configurations, a share of up to ``by_gp`` is
+    proposed by a second process, which is fitted to forecast ends. In a budget of 20 full trainings or more, at least
+    the share ``whole`` of the steps goes to trainings from the first to the last step, chosen by the ends alone, and
+    half of those after ten trainings. With ``prices`` "alike" steps count alike whatever they take or cost; with
+    "average", later steps of a trial count like its first ones. Both are for comparison. With ``feasibility``
+    "modelled" the expected improvement is multiplied by the probability of fulfilling the constraints at the end;
+    once some reading is feasible, what has a probability below 5 % is neither promoted by rank nor continued in the
+    end game, where what is below 50 % comes last. With "worse loss" a violation is only seen as a loss worse than all
+    feasible ones.
     """
 
     startup: int = 10
@@ -108,7 +110,7 @@ class Forecast:
         informed = any(
             step in milestones(last, trusted.step) and not trial.replicate for trial, step, _ in history.readings
         )
-        if len(history.arms) - planned_so_far(history) < startup or not informed:
+        if count_first(history, startup) < startup or not informed:
             why = f"one of the first {math.ceil(startup)} configurations"
             start = random_start(history, rng, first, why)
             if start is not None or not informed:
