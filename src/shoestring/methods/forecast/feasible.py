@@ -1,4 +1,4 @@
-"""Which configurations will fulfil the constraints of the study at their end.
+"""Forecast which configurations fulfil the constraints of the study at their end.
 
 A constraint is on a number, its *level*. An accuracy changes along a training as losses do: the process of the curves
 forecasts its end. A latency does not change, so that one early reading is enough once the study has shown that. It

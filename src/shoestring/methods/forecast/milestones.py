@@ -51,7 +51,7 @@ def count_first(history: History, startup: float) -> int:
 
 
 def _all_steps(history: History) -> float:
-    """What is left of the budget and what is spent."""
+    """Return the steps of the whole budget: those that are left and those that are spent."""
     return remaining_steps(history) + history.ledger.steps + history.ledger.committed_steps
 
 
