@@ -112,6 +112,15 @@ def test_a_dropped_plan_costs_its_own_steps_alone(method):
     assert own[:4] == first
 
 
+@pytest.mark.parametrize(("budget", "others"), [("40 steps", 10), ("39 steps", 5)])
+def test_in_a_small_budget_a_plan_counts_among_the_first_configurations(budget, others):
+    """Otherwise first readings alone would take the most of it, and nothing would be left to finish a training."""
+    study = planned(PLAN[:5], method="forecast", max_resource=3, budget=budget)
+    study.run(near_the_plan, executor=Simulated(1), progress=False)
+    assert planned_so_far(study.history) == 5
+    assert sum("drawn at random" in reason for reason in started(study)) == others
+
+
 def dropped_in_a_small_space(method):
     """A study of twelve configurations, in which methods choose some of a plan that was dropped."""
     space, plan = {"x": (0, 2), "y": (0, 3)}, [{"x": x, "y": y} for x, y in [(1, 2), (1, 1), (1, 3), (0, 2), (2, 2)]]
